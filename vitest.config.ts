@@ -25,7 +25,7 @@ const ALONE = [
 /** What `pnpm test:quick` leaves out: browsers, apps, black-box suites, other processes, and PostgreSQL. */
 const SLOW = [
   'packages/example/**',
-  'packages/*/test/{adapters,browser,cli,copies,crash,documents,edge,hostile,leaks,paths,react}/**',
+  'packages/*/test/{adapters,browser,cli,copies,crash,databases,documents,edge,hostile,leaks,paths,react}/**',
   'packages/*/test/{revocation,rotation,service-calls,sign-in-elsewhere,size,sockets,ssr,storm,transaction,types,versions}/**',
   'packages/trpc/test/keys/**',
   'packages/core/test/{database/*,database/postgres/*,support/*}.test.ts',

@@ -40,8 +40,8 @@ const LOADED_BY = [
   [core('internal/auth'), `${TRPC}/runtime/(get-auth|select-adapter)[.]`],
   [`${TRPC}/runtime/http-adapter[.]`, `${TRPC}/runtime/select-adapter[.]`],
   [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/(runtime|action)[.]`],
-  [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/generate)/`],
-  [npm('pg/'), `${CORE}/database/postgres/`],
+  [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/doctor)/`],
+  [npm('pg/'), `${CORE}/(database/postgres|cli/doctor)/`],
 ] as const
 
 /** Packages that run on an edge runtime. */

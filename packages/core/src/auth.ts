@@ -1,5 +1,5 @@
-import { migratePlugins } from './database/columns.ts'
 import type { AnyDatabase } from './database/database.ts'
+import { preparePlugins } from './database/prepare-tables.ts'
 import type { SessionDatabase } from './database/session-database.ts'
 import { type Api, createApi, type ServerApi } from './endpoints/api.ts'
 import { createEndpointServer, endpointsOf } from './endpoints/bind-endpoints.ts'
@@ -38,6 +38,7 @@ export type {
   ApiMethod,
   ApiOptions,
   ApiResult,
+  ColumnSource,
   CreateSessionInput,
   EndpointsOf,
   ServerApi,
@@ -97,12 +98,13 @@ export interface AuthOptions {
   onError?: (error: unknown) => void | Promise<void>
   /** Seconds between two calls of {@link Auth.prune}; 0 is never. @default 3_600 */
   pruneEverySeconds?: number
-  /** How long to keep the records in `audit`, in days; `Infinity` keeps them forever. @default 365 */
+  /** How long to keep records of the audit trail, in days; `Infinity` keeps them forever. @default 365 */
   auditDays?: number
 }
 
 /**
- * Creates the auth server of a definition, and migrates the tables of its plugins.
+ * Creates the auth server of a definition, and migrates the tables of its plugins. On a database opened with
+ * `migrate: false`, it only checks them.
  * @example
  * const auth = await createAuth(authDefinition, database)
  * app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
@@ -118,7 +120,7 @@ export async function createAuth<Plugins extends readonly AuthPlugin[]>(
   const endpoints = endpointsOf(definition)
   const reportError = safeListener(onError)
   const server = createEndpointServer(definition, database, reportError)
-  await migratePlugins(plugins, server.database)
+  await preparePlugins(plugins, server.database)
   const tables = plugins.flatMap(({ expiringTables = [] }) => expiringTables)
   const pruneNow = () => prune(server.database, { now: config.now(), tables, auditDays })
   const everyMs = pruneEverySeconds * 1000

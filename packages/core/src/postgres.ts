@@ -2,11 +2,15 @@ import { type LockSession, lockSessionIn } from './lifecycle/lock-session.ts'
 
 export type {
   OpenedDatabase as PostgresAuthDatabase,
+  OpenedReader as PostgresReader,
   OpenedStore as PostgresStore,
 } from './database/database.ts'
-export type { DateEncoding, StoreMapping } from './database/mapping.ts'
+export type { OwnSession, OwnSessions } from './database/mapped-sessions.ts'
+export type { DateEncoding, SessionMapping, StoreMapping } from './database/mapping.ts'
 export type { MigrationReport } from './database/migrations.ts'
-export type { PostgresOptions } from './database/postgres/connect.ts'
+export type { OwnNames } from './database/own-names.ts'
+export type { PostgresClient, PostgresHttpClient } from './database/postgres/clients.ts'
+export type { PostgresOptions, PostgresSource } from './database/postgres/connect.ts'
 export { openPostgres, openPostgresStore } from './database/postgres/open.ts'
 export type { Execute, LockSession, LockSessionOptions } from './lifecycle/lock-session.ts'
 

@@ -76,16 +76,16 @@ test.each([
   const auth = await createAuth(app.definition, app.database, { ...options, pruneEverySeconds: 0 })
   const record = { type: 'test', userId: null, sessionId: null, actorId: null, address: null, detail: '{}' }
   const daysAgo = (count: number) => new Date(app.clock.now().getTime() - count * 86_400_000)
-  await app.db.deleteFrom('audit').execute()
+  await app.db.deleteFrom('sallyport.audit').execute()
   await app.db
-    .insertInto('audit')
+    .insertInto('sallyport.audit')
     .values([
       { ...record, id: 'old', createdAt: daysAgo(days) },
       { ...record, id: 'new', createdAt: daysAgo(days - 1) },
     ])
     .execute()
-  expect(await auth.prune()).toMatchObject({ audit: 1 })
-  expect(await app.db.selectFrom('audit').select('id').execute()).toEqual([{ id: 'new' }])
+  expect(await auth.prune()).toMatchObject({ 'sallyport.audit': 1 })
+  expect(await app.db.selectFrom('sallyport.audit').select('id').execute()).toEqual([{ id: 'new' }])
 })
 
 test.each([[['example.com']], [['10.0.0.0/33']]])(

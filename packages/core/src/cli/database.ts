@@ -47,9 +47,13 @@ export async function withDatabase(
   }
 }
 
+export function isPostgresUrl(url: string): boolean {
+  return /^postgres(ql)?:/.test(url)
+}
+
 /** Loads the driver only now, so the other commands work without one. */
 async function openDatabase(url: string, create: boolean | undefined): Promise<OpenedDatabase<unknown>> {
-  if (/^postgres(ql)?:/.test(url)) {
+  if (isPostgresUrl(url)) {
     const { openPostgres } = await import('../postgres.ts').catch(requirePackage('pg'))
     return openPostgres(url, { statementTimeoutMs: MAX_STATEMENT_MS })
   }

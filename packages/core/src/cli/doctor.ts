@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { Argument, type Command, CommanderError } from 'commander'
+import type { Problem } from '../database/inspect.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isSecureUrl } from '../protocol/settings.ts'
 import type { Violation } from './doctor/boundary.ts'
@@ -13,6 +14,8 @@ interface DoctorOptions {
   readonly procedures: string
   readonly action: string
   readonly runtime: string
+  /** True without a URL: that of `DATABASE_URL`. */
+  readonly database?: string | true
   readonly json?: true
 }
 
@@ -20,30 +23,39 @@ interface CheckReport {
   readonly ok: boolean
   readonly summary: string
   readonly violations?: readonly Violation[]
+  readonly problems?: readonly Problem[]
 }
 
 /** In the order of the report. */
-const CHECKS = { configuration, keys, boundary }
+const CHECKS = { configuration, keys, boundary, database }
+
+/** The checks that run without arguments. That of the database runs on request. */
+const DEFAULT_CHECKS = ['configuration', 'keys', 'boundary']
 
 export function addDoctorCommand(program: Command): void {
-  const names = Object.keys(CHECKS)
   const command = addDefinitionOptions(program.command('doctor'))
-    .description('check the configuration, the keys, and the boundary of the auth definition')
-    .addArgument(new Argument('[checks...]', 'what to check').choices(names).default(names, 'everything'))
+    .description('check the configuration, the keys, the boundary of the auth definition, and the database')
+    .addArgument(
+      new Argument('[checks...]', 'what to check (default: all but database)').choices(Object.keys(CHECKS)),
+    )
     .option('--entry <path>', 'module that starts the server', 'src/server.ts')
     .option('--procedures <path>', 'module with the procedure builders', 'src/procedures.ts')
     .option('--action <path>', 'module with the action builder', 'src/authed-action.ts')
     .option('--runtime <path>', 'module that exports getAuth', 'src/get-auth.ts')
+    .option('-d, --database [url]', 'check the database, which it never changes (default: DATABASE_URL)')
     .option('--json', 'print JSON, also for errors')
   command.action(async (requested: readonly string[], options: DoctorOptions) => {
     const named = (option: keyof DoctorOptions) => command.getOptionValueSource(option) === 'cli'
+    const ofDatabase = options.database === undefined ? [] : ['database']
+    const wanted = [...requested, ...ofDatabase]
+    const checks = wanted.length === 0 ? DEFAULT_CHECKS : wanted
     const reports: (CheckReport & { check: string })[] = []
     for (const [check, run] of Object.entries(CHECKS))
-      if (requested.includes(check)) reports.push({ check, ...(await run(options, named).catch(failed)) })
+      if (checks.includes(check)) reports.push({ check, ...(await run(options, named).catch(failed)) })
     console.log(options.json ? JSON.stringify(reports, null, 2) : reports.map(format).join('\n'))
     process.exitCode = reports.every(({ ok }) => ok) ? 0 : 1
   })
-  addExamples(command, 'doctor --env .env', 'doctor keys --env .env', 'doctor boundary --entry src/main.ts')
+  addExamples(command, 'doctor --env .env', 'doctor keys --env .env', 'doctor --database --env .env')
 }
 
 function failed(error: unknown): CheckReport {
@@ -89,6 +101,22 @@ async function boundary(
   return violations.length === 0
     ? { ok: true, summary: `${options.procedures} doesn't reach ${options.auth} (${checked})${unchecked}` }
     : { ok: false, summary: violations.map(describe).join('\n\n'), violations }
+}
+
+async function database(
+  { auth, database: named }: DoctorOptions,
+  isNamed: (option: keyof DoctorOptions) => boolean,
+): Promise<CheckReport> {
+  const url = typeof named === 'string' ? named : process.env.DATABASE_URL
+  if (url === undefined) throw usageError('Name the database: pass --database <url>, or set DATABASE_URL.')
+  // Without a definition, the tables of plugins aren't checked.
+  const definition = existsSync(auth) || isNamed('auth') ? await loadDefinition(auth) : null
+  const { checkDatabase } = await import('./doctor/check-database.ts')
+  const problems = await checkDatabase(url, definition?.plugins ?? [])
+  const lines = problems.map(({ problem, fix }) => `${problem} ${fix}`)
+  return problems.length === 0
+    ? { ok: true, summary: 'tables, columns, and triggers are complete' }
+    : { ok: false, summary: lines.join('\n'), problems }
 }
 
 /** @throws CommanderError if the file that an option names doesn't exist */

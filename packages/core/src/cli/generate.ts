@@ -1,45 +1,80 @@
 import * as fs from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import type { Command } from 'commander'
+import { dirname, resolve } from 'node:path'
+import { type Command, Option } from 'commander'
+import type { Engine } from '../database/mapping.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { databaseFile, ORIGIN } from './generate/database-file.ts'
-import { loadDefinition, requirePackage } from './load-definition.ts'
+import { isPostgresUrl } from './database.ts'
+import { usageError } from './errors.ts'
+import { databaseFile } from './generate/database-file.ts'
+import type { SchemaName } from './generate/schemas.ts'
+import { loadDefinition } from './load-definition.ts'
 import { addDefinitionOptions, addExamples } from './options.ts'
+
+const SCHEMA_NAMES: readonly SchemaName[] = ['kysely', 'drizzle', 'prisma', 'sql']
 
 interface GenerateOptions {
   readonly auth: string
+  readonly schema: SchemaName
+  readonly dialect?: Engine
   readonly out?: string
   readonly check?: true
 }
 
 export function addGenerateCommand(program: Command): void {
   const command = addDefinitionOptions(program.command('generate'))
-    .description('write the columns and tables of the auth definition to a module')
+    .description('write the columns and tables of the auth definition to a file')
+    .addOption(
+      new Option('--schema <tool>', 'tool to write them for').choices(SCHEMA_NAMES).default('kysely'),
+    )
+    .addOption(
+      new Option(
+        '--dialect <database>',
+        'database of the schema (default: that of DATABASE_URL; Kysely needs none)',
+      ).choices(['sqlite', 'postgres']),
+    )
     .option('--out <path>', 'file to write (default: generated/database.ts, beside the definition)')
     .option('--check', 'write nothing, and exit with 1 if the file differs')
     .action(generate)
-  addExamples(command, 'generate --env .env', 'generate --check   # in CI')
+  addExamples(
+    command,
+    'generate --env .env',
+    'generate --schema drizzle --dialect postgres --out src/db/auth-schema.ts',
+    'generate --check   # in CI',
+  )
 }
 
-async function generate({ auth, check, out }: GenerateOptions): Promise<void> {
-  const path = out ?? join(dirname(auth), 'generated/database.ts')
+async function generate({ auth, schema, check, out, ...options }: GenerateOptions): Promise<void> {
+  // Loaded here, so the other commands start without Kysely.
+  const { SCHEMAS } = await import('./generate/schemas.ts')
+  const { file, isOurs, write: writeSchema, isSame } = SCHEMAS[schema]
+  const dialect = options.dialect ?? dialectOf(schema)
+  const path = out ?? file(dirname(auth))
+  const rerun = `Run "sallyport generate${schema === 'kysely' ? '' : ` --schema ${schema}`}".`
   const current = readText(path)
-  if (check && current === null) throw new ConfigurationError(`${path} is missing. Run "sallyport generate".`)
-  if (current?.startsWith(ORIGIN) === false)
+  if (check && current === null) throw new ConfigurationError(`${path} is missing. ${rerun}`)
+  if (current !== null && !isOurs(current))
     throw new ConfigurationError(`${path} was not written by "sallyport generate". Move it, or pass --out.`)
-  const { plugins } = await withPlaceholder(path, () => loadDefinition(auth))
-  const { columnsOf } = await import('../database/columns.ts')
-  const { readAddedTables } = await import('./generate/read-tables.ts').catch(
-    requirePackage('better-sqlite3'),
-  )
-  const text = databaseFile(columnsOf({ plugins }), await readAddedTables(plugins))
-  if (text === current) console.log('up to date')
-  else if (check)
-    throw new ConfigurationError(`${path} differs from the auth definition. Run "sallyport generate".`)
+  const load = () => loadDefinition(auth)
+  const { plugins } = await (schema === 'kysely' ? withPlaceholder(path, load) : load())
+  const { schemaTables } = await import('./generate/schema-tables.ts')
+  const { columns, tables } = await schemaTables(plugins, { schema, dialect })
+  const text = writeSchema({ columns, tables, dialect, current })
+  if (current !== null && isSame(text, current)) console.log('up to date')
+  else if (check) throw new ConfigurationError(`${path} differs from the auth definition. ${rerun}`)
   else {
     write(path, text)
     console.log(`wrote ${path}`)
   }
+}
+
+/** @throws CommanderError if `DATABASE_URL` doesn't say it */
+function dialectOf(schema: SchemaName): Engine {
+  const url = process.env.DATABASE_URL
+  // Kysely's types are the same for both.
+  if (schema === 'kysely') return 'sqlite'
+  if (url === undefined)
+    throw usageError(`Name the database of the schema: pass --dialect, or set DATABASE_URL.`)
+  return isPostgresUrl(url) ? 'postgres' : 'sqlite'
 }
 
 const NOTHING_ADDED = databaseFile({ user: {}, session: {} }, {})

@@ -1,5 +1,7 @@
 import { ConfigurationError } from '../protocol/errors.ts'
-import type { Row } from '../session/session-row.ts'
+import { type AddedColumns, NO_COLUMNS } from '../session/added-columns.ts'
+import { type Row, SESSION_COLUMNS, USER_COLUMNS } from '../session/session-row.ts'
+import type { MappingOptions } from './database.ts'
 import { type Engine, namesOf, type StoreMapping } from './mapping.ts'
 import { sessionSql } from './session-sql.ts'
 
@@ -14,12 +16,13 @@ const MAX_DATE = Date.UTC(10_000, 0)
  */
 export async function checkMapping(
   engine: Engine,
-  mapping: StoreMapping,
+  { mapping, columns = NO_COLUMNS }: MappingOptions,
   readRow: (statement: string) => Promise<Row | undefined>,
 ): Promise<void> {
+  requireKnownColumns(mapping, columns)
   const { dates } = namesOf(engine, mapping)
-  const { session, user } = sessionSql(engine, mapping)
-  const statement = `select s.${session.id}, u.${user.id}, ${session.columns}, ${user.columns}
+  const { session, user } = sessionSql(engine, mapping, columns)
+  const statement = `select s.${session.id}, u.${user.id}, ${session.columns}, ${user.columns}${session.added}${user.added}
     from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId} limit 1`
   const row = await readRow(statement).catch((cause: Error) => {
     // SQLite compares values of any type, so there an error never comes from the dates.
@@ -34,6 +37,10 @@ export async function checkMapping(
     const isText = typeof value === 'string'
     const moment = isText || typeof value === 'number' ? new Date(value).getTime() : Number.NaN
     if (isText === (dates === 'iso') && moment >= MIN_DATE && moment < MAX_DATE) continue
+    if (value === null)
+      throw new ConfigurationError(
+        "mapping: expiresAt is null. If such sessions have no end, set mapping.session.nullExpiresAt to 'endless'.",
+      )
     throw new ConfigurationError(
       `mapping: ${name} is read as ${String(value)}, not as ${dates}. Set mapping.dates.`,
     )
@@ -42,4 +49,19 @@ export async function checkMapping(
   console.warn(
     'sallyport: mapping.session.columns.version is not set, so a copied token stays valid until it expires, even after the user proves who they are again. Map an integer column that your app increases then.',
   )
+}
+
+/** A misspelled name would leave a column at its default. @throws ConfigurationError */
+function requireKnownColumns(mapping: StoreMapping, columns: AddedColumns): void {
+  const known = {
+    session: new Set(['id', 'userId', ...SESSION_COLUMNS, ...Object.keys(columns.session)]),
+    user: new Set(['id', ...USER_COLUMNS, ...Object.keys(columns.user)]),
+  }
+  for (const table of ['session', 'user'] as const) {
+    const unknown = Object.keys(mapping[table]?.columns ?? {}).find((name) => !known[table].has(name))
+    if (unknown === undefined) continue
+    throw new ConfigurationError(
+      `mapping: ${table}.columns.${unknown} isn't a column of ours. Check the name, or declare it with { columns }.`,
+    )
+  }
 }

@@ -93,7 +93,7 @@ export async function migratePlugins(
   const applied = await addColumns(db, types, columnsOf({ plugins }))
   for (const { id, migrations } of plugins) {
     if (migrations === undefined) continue
-    const report = await migrate(db, types, { owner: `sallyport_${id}`, migrations })
+    const report = await migrate(db, types, { owner: id, migrations })
     applied.push(...report.applied.map((name) => `${id} ${name}`))
   }
   return { applied }

@@ -8,8 +8,18 @@ export type DateEncoding = 'timestamp' | 'iso' | 'seconds' | 'milliseconds'
 export interface TableMapping<Columns> {
   /** May include a schema, such as `auth.session`. */
   readonly table?: string
-  /** Null for a column that the table doesn't have. */
-  readonly columns?: Partial<Columns>
+  /** Null for a column that the table doesn't have. Also names added columns: `{ tenantId: 'tenant_id' }`. */
+  readonly columns?: Partial<Columns> & Readonly<Record<string, string | null>>
+}
+
+/** The names of a table of sessions. */
+export interface SessionMapping extends TableMapping<SessionColumns> {
+  /**
+   * The meaning of a session whose `expiresAt` is null. An `endless` one expires in the year 9999. Its JWTs
+   * still expire.
+   * @default 'expired'
+   */
+  readonly nullExpiresAt?: 'expired' | 'endless'
 }
 
 /** The columns of a session that Step 2 reads. */
@@ -42,7 +52,7 @@ export interface UserColumnNames {
 
 /** The names and date encoding of another library's tables. The defaults are the names of our own tables. */
 export interface StoreMapping {
-  readonly session?: TableMapping<SessionColumns>
+  readonly session?: SessionMapping
   readonly user?: TableMapping<UserColumnNames>
   /** @default 'iso' in SQLite, 'timestamp' in PostgreSQL */
   readonly dates?: DateEncoding
@@ -55,11 +65,16 @@ export interface StoreMapping {
 
 /** A {@link StoreMapping} with its defaults. */
 export interface Names {
-  readonly session: { readonly table: string; readonly columns: typeof OWN_SESSION }
-  readonly user: { readonly table: string; readonly columns: UserColumnNames }
+  readonly session: TableNames<typeof OWN_SESSION> & Required<Pick<SessionMapping, 'nullExpiresAt'>>
+  readonly user: TableNames<UserColumnNames>
   readonly dates: DateEncoding
   /** The issuer of all sessions in a mapped table, which has no column for it. */
   readonly issuer: string | null
+}
+
+interface TableNames<Columns> {
+  readonly table: string
+  readonly columns: Columns & Readonly<Record<string, string | null>>
 }
 
 export type Engine = 'sqlite' | 'postgres'
@@ -81,7 +96,7 @@ function sameNames<Name extends string>(names: readonly Name[]): Record<Name, st
 /** Returns the names of a mapping, or of our own tables. @throws ConfigurationError if one is missing */
 export function namesOf(engine: Engine, mapping?: StoreMapping): Names {
   const { session, user, dates, issuer = null } = mapping ?? {}
-  const columns = mapping === undefined ? OWN_SESSION : { ...MAPPED_SESSION, ...session?.columns }
+  const columns = { ...(mapping === undefined ? OWN_SESSION : MAPPED_SESSION), ...session?.columns }
   const userColumns = { ...USER, ...user?.columns }
   const { id, userId, expiresAt } = columns
   const needed = { 'session.id': id, 'session.userId': userId, 'session.expiresAt': expiresAt }
@@ -91,7 +106,11 @@ export function namesOf(engine: Engine, mapping?: StoreMapping): Names {
   if (missing.length > 0)
     throw new ConfigurationError(`mapping: ${missing.join(', ')} can't be null. Name the columns.`)
   return {
-    session: { table: session?.table ?? 'session', columns },
+    session: {
+      table: session?.table ?? 'session',
+      columns,
+      nullExpiresAt: session?.nullExpiresAt ?? 'expired',
+    },
     user: { table: user?.table ?? 'user', columns: userColumns },
     dates: dates ?? (engine === 'sqlite' ? 'iso' : 'timestamp'),
     issuer,

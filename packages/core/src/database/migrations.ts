@@ -1,33 +1,34 @@
-import { type Kysely, type RawBuilder, type SchemaModule, sql } from 'kysely'
+import { type Kysely, type SchemaModule, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import type { Engine } from './mapping.ts'
+import { adoptTables, readColumns } from './adopt-tables.ts'
+import { type ColumnTypes, createStatements } from './create-table.ts'
+import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
+import { NEWER, newerMigrations } from './newer-migrations.ts'
 import { revocationLogStatements } from './revocation-log.ts'
+import { INTERNAL_TABLES, USER_TABLES } from './tables.ts'
 
-/** The types that differ between databases. */
-export interface MigrationDialect {
-  /** For statements that only one database has, such as a trigger. */
-  readonly engine: Engine
-  readonly timestamp: RawBuilder<unknown>
-  readonly flag: RawBuilder<unknown>
-  readonly no: RawBuilder<unknown>
-  readonly yes: RawBuilder<unknown>
-}
+/** The types and names that differ between databases. */
+export interface MigrationDialect extends InternalNames, ColumnTypes {}
 
 /** ISO 8601 text, and 0 or 1. */
 export const sqliteTypes: MigrationDialect = {
   engine: 'sqlite',
+  schema: INTERNAL_SCHEMA,
   timestamp: sql`text`,
   flag: sql`integer`,
-  no: sql`0`,
-  yes: sql`1`,
-}
-
-export const postgresTypes: MigrationDialect = {
-  engine: 'postgres',
-  timestamp: sql`timestamptz`,
-  flag: sql`boolean`,
   no: sql`false`,
   yes: sql`true`,
+}
+
+export function postgresTypes(schema: string): MigrationDialect {
+  return {
+    engine: 'postgres',
+    schema,
+    timestamp: sql`timestamptz`,
+    flag: sql`boolean`,
+    no: sql`false`,
+    yes: sql`true`,
+  }
 }
 
 /** Migrations by name, such as `0001_devices`. Each runs once, in the order of names. `db` is for raw SQL. */
@@ -43,124 +44,86 @@ export interface MigrationReport {
 /**
  * Runs the pending migrations of one owner in one transaction. Safe to call at every start and from several
  * processes at once. Each owner has a separate list, so a plugin can be added and removed.
+ * @param list.owner the id of a plugin; null for our own migrations
+ *
+ * A table that exists is adopted if it has all columns. The database may be one migration ahead of this
+ * release, so a release can be rolled back.
+ * @throws ConfigurationError if a table has other columns, or the database is further ahead
  * @throws the error of a failed migration, after rolling back all of them
  */
 export async function migrate<Tables>(
   db: Kysely<Tables>,
   dialect: MigrationDialect,
-  { owner, migrations }: { owner: string; migrations: Migrations } = CORE,
+  { owner, migrations }: { owner: string | null; migrations: Migrations } = CORE,
 ): Promise<MigrationReport> {
+  const newer = await newerMigrations(db, {
+    engine: dialect.engine,
+    schema: dialect.schema,
+    table: migrationTableOf(owner),
+    known: Object.keys(migrations),
+  })
   const migrator = new Migrator({
     db,
     provider: {
       async getMigrations() {
-        const run = (up: Migrations[string]): Migration => ({ up: (db) => up(db.schema, dialect, db) })
-        return Object.fromEntries(Object.entries(migrations).map(([name, up]) => [name, run(up)]))
+        return Object.fromEntries([
+          ...Object.entries(migrations).map(([name, up]) => [name, toMigration(up, dialect)]),
+          ...newer.map((name) => [name, NEWER]),
+        ])
       },
     },
-    migrationTableName: `${owner}_migration`,
-    migrationLockTableName: `${owner}_migration_lock`,
+    ...migrationTables(dialect, owner),
   })
   const known = await migrator.getMigrations()
-  // Without pending migrations nothing is written, so a start doesn't wait for another process that writes.
-  const isUpToDate = known.every(({ executedAt }) => executedAt !== undefined)
-  const { error, results = [] } = await migrator.migrateToLatest({ disableTransactions: isUpToDate })
+  // A start doesn't wait for another process that writes. Outside a transaction, Kysely would take a lock
+  // that a pooler of transactions never releases.
+  if (known.every(({ executedAt }) => executedAt !== undefined)) return { applied: [] }
+  const { error, results = [] } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
   return {
     applied: results.filter(({ status }) => status === 'Success').map(({ migrationName }) => migrationName),
   }
 }
 
-/** Creates the table of the rate limits, also for a store on another library's tables. */
-export function createRateLimitTable(schema: SchemaModule): { execute(): Promise<void> } {
-  return schema
-    .createTable('rateLimit')
-    .ifNotExists()
-    .addColumn('key', 'text', (column) => column.primaryKey())
-    .addColumn('points', 'integer', (column) => column.notNull())
-    .addColumn('expire', 'bigint')
+function toMigration(up: Migrations[string], dialect: MigrationDialect): Migration {
+  return {
+    async up(db) {
+      const adopting = db.withPlugin(adoptTables(dialect.engine, await readColumns(db, dialect)))
+      await up(adopting.schema, dialect, adopting)
+    },
+  }
 }
 
-const INDEXES = {
-  session: ['expiresAt', 'userId'],
-  account: ['userId'],
-  audit: ['createdAt', 'userId', 'sessionId', 'actingSessionId', 'actorId'],
-  serviceToken: ['expiresAt'],
-  serviceCall: ['expiresAt'],
+/** Returns the name of the table that records the migrations of one owner, without its prefix. */
+export function migrationTableOf(owner: string | null): string {
+  return owner === null ? 'migration' : `${owner}_migration`
 }
 
-const CORE: { owner: string; migrations: Migrations } = {
-  owner: 'sallyport',
+/** Returns where the migrations of one owner are recorded: in our schema, or in prefixed tables of SQLite. */
+function migrationTables({ engine, schema }: MigrationDialect, owner: string | null) {
+  const table = migrationTableOf(owner)
+  const lock = `${table}_lock`
+  return engine === 'sqlite'
+    ? { migrationTableName: prefixed(table), migrationLockTableName: prefixed(lock) }
+    : { migrationTableSchema: schema, migrationTableName: table, migrationLockTableName: lock }
+}
+
+/** Creates the internal tables that are missing. */
+export async function createInternalTables<Tables>(
+  db: Kysely<Tables>,
+  types: MigrationDialect,
+): Promise<void> {
+  for (const statement of createStatements(db.schema, types, INTERNAL_TABLES))
+    await statement.ifNotExists().execute()
+  for (const statement of revocationLogStatements(types)) await sql.raw(statement).execute(db)
+}
+
+const CORE: { owner: null; migrations: Migrations } = {
+  owner: null,
   migrations: {
-    async '0001_tables'(schema, { engine, timestamp, flag, no, yes }, db) {
-      const table = (name: string) =>
-        schema.createTable(name).addColumn('id', 'text', (column) => column.primaryKey())
-      await table('user')
-        .addColumn('name', 'text', (column) => column.notNull())
-        .addColumn('email', 'text', (column) => column.notNull().unique())
-        .addColumn('emailVerified', flag, (column) => column.notNull().defaultTo(no))
-        .addColumn('image', 'text')
-        .addColumn('role', 'text', (column) => column.notNull().defaultTo('user'))
-        .addColumn('banned', flag, (column) => column.notNull().defaultTo(no))
-        .addColumn('banReason', 'text')
-        .addColumn('banExpires', timestamp)
-        .addColumn('createdAt', timestamp, (column) => column.notNull())
-        .addColumn('updatedAt', timestamp, (column) => column.notNull())
-        .execute()
-      await table('session')
-        .addColumn('token', 'text', (column) => column.notNull().unique())
-        .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
-        .addColumn('ipAddress', 'text')
-        .addColumn('userAgent', 'text')
-        .addColumn('expiresAt', timestamp, (column) => column.notNull())
-        .addColumn('lastAuthenticatedAt', timestamp, (column) => column.notNull())
-        .addColumn('lastSeenAt', timestamp, (column) => column.notNull())
-        .addColumn('remembered', flag, (column) => column.notNull().defaultTo(yes))
-        .addColumn('previousToken', 'text')
-        .addColumn('rotatedAt', timestamp)
-        .addColumn('tokenFamily', 'text')
-        .addColumn('version', 'integer', (column) => column.notNull().defaultTo(1))
-        .addColumn('provedVersion', 'integer', (column) => column.notNull().defaultTo(1))
-        .addColumn('issuer', 'text')
-        .addColumn('createdAt', timestamp, (column) => column.notNull())
-        .addColumn('updatedAt', timestamp, (column) => column.notNull())
-        .execute()
-      await table('account')
-        .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
-        .addColumn('accountId', 'text', (column) => column.notNull())
-        .addColumn('providerId', 'text', (column) => column.notNull())
-        .addColumn('password', 'text')
-        .addColumn('createdAt', timestamp, (column) => column.notNull())
-        .addColumn('updatedAt', timestamp, (column) => column.notNull())
-        .addUniqueConstraint('account_provider', ['providerId', 'accountId'])
-        .execute()
-      await table('audit')
-        .addColumn('type', 'text', (column) => column.notNull())
-        .addColumn('userId', 'text')
-        .addColumn('sessionId', 'text')
-        .addColumn('actorId', 'text')
-        .addColumn('address', 'text')
-        .addColumn('userAgent', 'text')
-        .addColumn('actingSessionId', 'text')
-        .addColumn('detail', 'text', (column) => column.notNull())
-        .addColumn('createdAt', timestamp, (column) => column.notNull())
-        .execute()
-      await createRateLimitTable(schema).execute()
-      await table('serviceToken')
-        .addColumn('expiresAt', timestamp, (column) => column.notNull())
-        .execute()
-      await table('serviceCall')
-        .addColumn('fn', 'text', (column) => column.notNull())
-        .addColumn('body', 'text', (column) => column.notNull())
-        .addColumn('userId', 'text')
-        .addColumn('result', 'text')
-        .addColumn('expiresAt', timestamp, (column) => column.notNull())
-        .execute()
-      for (const [table, columns] of Object.entries(INDEXES)) {
-        for (const column of columns)
-          await schema.createIndex(`${table}_${column}`).on(table).column(column).execute()
-      }
-      for (const statement of revocationLogStatements(engine)) await sql.raw(statement).execute(db)
+    async '0001_tables'(schema, types, db) {
+      for (const statement of createStatements(schema, types, USER_TABLES)) await statement.execute()
+      await createInternalTables(db, types)
     },
   },
 }

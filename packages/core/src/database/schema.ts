@@ -115,16 +115,19 @@ export interface ServiceCallTable {
   expiresAt: Timestamp
 }
 
-/** Our tables. An app adds its own: `Kysely<AuthTables & MyTables>`. */
+/**
+ * Our tables. An app adds its own: `Kysely<AuthTables & MyTables>`. In PostgreSQL the internal ones are in
+ * the schema `sallyport`, or the option `schema`. In SQLite their names have a prefix: `sallyport_audit`.
+ */
 export interface AuthTables {
   user: UserTable
   session: SessionTable
   account: AccountTable
-  audit: AuditTable
-  rateLimit: RateLimitTable
-  revocation_log: RevocationLogTable
-  serviceToken: ServiceTokenTable
-  serviceCall: ServiceCallTable
+  'sallyport.audit': AuditTable
+  'sallyport.rate_limit': RateLimitTable
+  'sallyport.revocation_log': RevocationLogTable
+  'sallyport.service_token': ServiceTokenTable
+  'sallyport.service_call': ServiceCallTable
 }
 
 export type AuthKysely = Kysely<AuthTables>

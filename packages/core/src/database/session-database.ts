@@ -5,6 +5,7 @@ import type { RevocationFeed } from '../revocations/feed.ts'
 import type { AddedColumns } from '../session/added-columns.ts'
 import type { SessionStore } from '../session/session.ts'
 import type { MigrationDialect } from './migrations.ts'
+import type { RenamedTables } from './own-names.ts'
 import type { AuthKysely, AuthTables } from './schema.ts'
 
 /** A database in which sessions begin and end, such as `openSqlite` returns. */
@@ -20,6 +21,10 @@ export interface SessionDatabase {
   readonly columns: AddedColumns
   /** The column types of this engine, for migrations. */
   readonly types: MigrationDialect
+  /** False if the app's tool migrates the tables of users and plugins. @default true */
+  readonly migrates?: boolean
+  /** The app's names of our tables, which another library may use too. @default our names */
+  readonly names?: RenamedTables | undefined
   /** Called with each event after its commit. */
   readonly onEvent?: EventListener | undefined
   /** The request that causes the changes, recorded with each event. */
@@ -31,7 +36,7 @@ export interface SessionDatabase {
 /** A transaction on our tables. */
 export type AuthTransaction = Transaction<AuthTables>
 
-/** An event that is committed with its change, as a row in `audit`. */
+/** An event that is committed with its change, as a row in `sallyport.audit`. */
 export type ChangeEvent = Exclude<AuthEvent, { type: 'decision.denied' }>
 
 /** Records an event in the current transaction. */

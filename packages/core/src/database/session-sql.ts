@@ -1,4 +1,11 @@
-import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
+import {
+  type AddedColumns,
+  addedLists,
+  type ColumnList,
+  type ColumnType,
+  NO_COLUMNS,
+} from '../session/added-columns.ts'
+import type { SessionToken } from '../session/session.ts'
 import { SESSION_COLUMNS, USER_COLUMNS } from '../session/session-row.ts'
 import { type DateEncoding, type Engine, literal, namesOf, quote, type StoreMapping } from './mapping.ts'
 
@@ -6,10 +13,9 @@ import { type DateEncoding, type Engine, literal, namesOf, quote, type StoreMapp
 export interface SessionSql {
   readonly engine: Engine
   /** Quoted names, and the columns of a `LookupRow`. */
-  readonly session: Readonly<Record<'table' | 'id' | 'userId' | 'columns', string>>
-  readonly user: Readonly<Record<'table' | 'id' | 'columns', string>>
-  /** The added columns of both tables, each after a comma. */
-  readonly added: string
+  readonly session: Readonly<Record<'table' | 'id' | 'userId' | 'columns' | 'added', string>>
+  /** The `added` columns each follow a comma. */
+  readonly user: Readonly<Record<'table' | 'id' | 'columns' | 'added', string>>
 }
 
 /** Returns the SQL that reads sessions and users, with dates in milliseconds or ISO 8601. */
@@ -29,6 +35,8 @@ export function sessionSql(
     // All sessions of a mapped table have one issuer.
     if (column === null) return name === 'issuer' && issuer !== null ? literal(issuer) : 'null'
     const reference = `${table}.${quote(column)}`
+    if (name === 'expiresAt' && session.nullExpiresAt === 'endless')
+      return `coalesce(${moment(reference, engine, dates)}, ${dates === 'iso' ? literal(ENDLESS.toISOString()) : ENDLESS.getTime()})`
     if (MOMENTS.has(name)) return moment(reference, engine, dates)
     // A row without a version matches no token. The cast is for drivers that read a bigint as text.
     if (name === 'version') return `coalesce(${reference}, 0)${engine === 'postgres' ? '::float8' : ''}`
@@ -36,11 +44,18 @@ export function sessionSql(
   }
 
   const added = addedLists(columns)
-  const addedOf = (table: string, names: readonly (readonly [string, string])[] = []) =>
-    names.map(([name, type]) => {
-      const reference = `${table}.${quote(name)}`
-      return `, ${type === 'timestamp' ? moment(reference, engine, dates) : reference}`
-    })
+  const addedOf = (table: string, list: ColumnList = [], names: Readonly<Record<string, string | null>>) =>
+    list
+      .map(([name, type]) => `, ${addedExpression(table, type, names[name] ?? name)} as ${quote(name)}`)
+      .join('')
+
+  function addedExpression(table: string, type: ColumnType, column: string): string {
+    const reference = `${table}.${quote(column)}`
+    if (type === 'timestamp') return moment(reference, engine, dates)
+    // Drivers read a bigint as text.
+    return type === 'number' && engine === 'postgres' ? `${reference}::float8` : reference
+  }
+
   return {
     engine,
     session: {
@@ -48,15 +63,41 @@ export function sessionSql(
       id: quote(session.columns.id),
       userId: quote(session.columns.userId),
       columns: listOf('s', SESSION_COLUMNS, session.columns),
+      added: addedOf('s', added?.session, session.columns),
     },
     user: {
       table: quote(user.table),
       id: quote(user.columns.id),
       columns: listOf('u', USER_COLUMNS, user.columns),
+      added: addedOf('u', added?.user, user.columns),
     },
-    added: [...addedOf('s', added?.session), ...addedOf('u', added?.user)].join(''),
   }
 }
+
+/** The `expiresAt` of a session without one, which may be endless. */
+const ENDLESS = new Date('9999-12-31T23:59:59.999Z')
+
+/** Returns the statement for a session cookie, up to the session id. It reads our own table `session`. */
+export function tokenStatement(engine: Engine, mapping?: StoreMapping): string {
+  const { table, columns } = namesOf(engine, mapping).session
+  const nameOf = (name: string) => quote(columns[name] ?? name)
+  const list = TOKEN_COLUMNS.map((name) => `${nameOf(name)} as ${quote(name)}`).join(', ')
+  return `select ${list} from ${quote(table)} where ${nameOf('id')} = `
+}
+
+const TOKEN_COLUMNS = [
+  'userId',
+  'token',
+  'previousToken',
+  'rotatedAt',
+  'tokenFamily',
+  'version',
+  'provedVersion',
+  'expiresAt',
+  'createdAt',
+  'lastSeenAt',
+  'remembered',
+] as const satisfies readonly (keyof SessionToken)[]
 
 const MOMENTS = new Set(['expiresAt', 'lastAuthenticatedAt', 'rotatedAt', 'banExpires'])
 

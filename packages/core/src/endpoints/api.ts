@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini'
 import type { TokenResponse } from '../protocol.ts'
 import { clientAddress } from '../request/address.ts'
+import type { AddedColumns, AddedValues } from '../session/added-columns.ts'
 import type { Session, SessionUser } from '../session/session.ts'
 import { callEndpoint, withTransport } from './call-endpoint.ts'
 import type { CoreEndpoints } from './core-endpoints.ts'
@@ -61,13 +62,21 @@ export type EndpointsOf<Plugins extends readonly AuthPlugin[]> = CoreEndpoints<
 > &
   Intersection<Declared<Plugins[number], 'endpoints'>>
 
-/** The type of `ctx.user`: the user of a session, with the columns that a definition adds. */
-export type UserOf<Definition extends AuthDefinition> = SessionUser &
-  ColumnsOf<Definition['plugins'], 'userColumns'>
+/** Declares added columns: an auth definition, or the `columns` of a store on another library's tables. */
+export type ColumnSource = AuthDefinition | AddedColumns
 
-/** The type of `ctx.session`: a session with its user and the columns that a definition adds. */
-export type SessionOf<Definition extends AuthDefinition> = Omit<Session, 'user'> &
-  ColumnsOf<Definition['plugins'], 'sessionColumns'> & { readonly user: UserOf<Definition> }
+/** The type of `ctx.user`: the user of a session, with the columns that the source adds. */
+export type UserOf<Source extends ColumnSource> = SessionUser & AddedOf<Source, 'user'>
+
+/** The type of `ctx.session`: a session with its user and the columns that the source adds. */
+export type SessionOf<Source extends ColumnSource> = Omit<Session, 'user'> &
+  AddedOf<Source, 'session'> & { readonly user: UserOf<Source> }
+
+type AddedOf<Source extends ColumnSource, Table extends 'user' | 'session'> = Source extends AuthDefinition
+  ? ColumnsOf<Source['plugins'], `${Table}Columns`>
+  : Source extends AddedColumns
+    ? AddedValues<Source[Table]>
+    : never
 
 type ColumnsOf<
   Plugins extends readonly AuthPlugin[],

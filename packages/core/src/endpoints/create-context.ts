@@ -63,7 +63,7 @@ export function createContext(
   }
 }
 
-/** Creates `limit`. Records one rejection per key and duration: a flood must not fill `audit`. */
+/** Creates `limit`. Records one rejection per key and duration: a flood must not fill `sallyport.audit`. */
 export function createLimit(
   database: SessionDatabase,
   config: AuthConfig,

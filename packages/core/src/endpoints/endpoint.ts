@@ -29,7 +29,7 @@ export interface EndpointContext {
   limit(key: string, limit: RateLimit): Promise<void>
   /** Gives back an attempt that succeeded. A failure goes to `onError`. */
   giveBack(key: string, limit: RateLimit): Promise<void>
-  /** Commits a change with its record in `audit`, unless the caller's session has ended meanwhile. */
+  /** Commits a change with its audit record, unless the caller's session has ended meanwhile. */
   change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
   /** Does work after the response, independent of it. A failure goes to `onError`. */
   later(work: () => Promise<void>): void

@@ -60,7 +60,7 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
       input: updateInput,
       output: z.object({ user }),
       async run({ name, image, ...added }, { identity: { userId }, config, change, limit }) {
-        // Each change adds rows to `audit`.
+        // Each change adds rows to `sallyport.audit`.
         await limit(`update-user:${userId}`, UPDATES)
         return change(async (trx, record) => {
           const at = config.now()

@@ -73,7 +73,7 @@ export interface PluginEvent extends AttemptEvent {
 }
 
 /**
- * What happens to sessions and users. Each is written to the table `audit` in the transaction of its change,
+ * What happens to sessions and users. Each is written to `sallyport.audit` in the transaction of its change,
  * except `decision.denied`, and `session.refreshed` if nothing changed.
  */
 export type AuthEvent =

@@ -5,7 +5,9 @@
  */
 
 export { keysVersion } from '../jwt/trusted-issuer.ts'
+export { transactionsOf } from '../lifecycle/client-transactions.ts'
 export { type TransactOptions, transact } from '../lifecycle/transact.ts'
+export { transactInClient } from '../lifecycle/transact-in-client.ts'
 export { EndpointError } from '../protocol/endpoint-error.ts'
 export { isUnavailable } from '../protocol/errors.ts'
 export { BodyTooLargeError, type ByteStream, readBytes } from '../protocol/read-limited.ts'

@@ -23,7 +23,7 @@ const CONFLICT_PAUSE = { minMs: 20, maxMs: 80 }
 const MAX_CHANGE_MS = 10_000
 
 /**
- * Makes a change, with the hooks of the plugins and its rows in `audit`, in one transaction. After the commit
+ * Makes a change, with the hooks of the plugins and its audit records, in one transaction. After the commit
  * it ends live streams, calls `onEvent`, and returns, in this order.
  * @param work makes the change and records its events. Runs again after a conflict with another transaction,
  * so it must have no other effects.
@@ -43,7 +43,7 @@ export async function commit<Result>(
     for (const event of events) for (const hook of database.hooks ?? []) await hook(event, trx, record)
     for (let from = 0; from < events.length; from += MAX_ROWS_PER_STATEMENT) {
       const rows = events.slice(from, from + MAX_ROWS_PER_STATEMENT).map(toRow)
-      await trx.insertInto('audit').values(rows).execute()
+      await trx.insertInto('sallyport.audit').values(rows).execute()
     }
     return { result, events }
   }

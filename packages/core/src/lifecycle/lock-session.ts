@@ -1,10 +1,13 @@
 import type { Engine, StoreMapping } from '../database/mapping.ts'
-import { type SessionSql, sessionSql } from '../database/session-sql.ts'
+import { sessionSql } from '../database/session-sql.ts'
 import { ConfigurationError, isConfigurationError } from '../protocol/errors.ts'
-import type { Session, SessionReader } from '../session/session.ts'
-import type { Row } from '../session/session-row.ts'
+import { addedLists, NO_COLUMNS } from '../session/added-columns.ts'
+import type { SessionLocks } from '../session/auth-store.ts'
+import { isIdOf } from '../session/id-types.ts'
+import type { Session, SessionKey, StoredSession } from '../session/session.ts'
+import { type Row, toSession } from '../session/session-row.ts'
 import { type ProvedSession, type ValidateOptions, validateSession } from '../session/validate-session.ts'
-import { LOCK_TIMEOUT_MS, lockedReader } from './locked-sessions.ts'
+import { LOCK_TIMEOUT_MS } from './locked-sessions.ts'
 
 /**
  * Runs one statement in the app's transaction, and returns its rows or `{ rows }`. The tagged templates of
@@ -49,7 +52,8 @@ export type LockSession = (
 /** Creates the {@link LockSession} of an engine. */
 export function lockSessionIn(engine: Engine): LockSession {
   return async (execute, identity, { mapping, ...options } = {}) => {
-    const sessions = createReader(execute, sessionSql(engine, mapping))
+    const sql = sessionSql(engine, mapping)
+    const sessions = { findSession: (key: SessionKey) => findLocked(execute, key, { sql }) }
     try {
       return await validateSession(identity, sessions, { lookupTimeoutMs: LOCK_TIMEOUT_MS, ...options })
     } catch (error) {
@@ -60,7 +64,7 @@ export function lockSessionIn(engine: Engine): LockSession {
 }
 
 /** Finds a mistake of the app: its `execute`, or the names of its tables (SQLSTATE class 42). */
-function configurationFault(error: unknown): ConfigurationError | null {
+export function configurationFault(error: unknown): ConfigurationError | null {
   if (!(error instanceof Error)) return null
   if (isConfigurationError(error)) return error
   const isWrongStatement = 'code' in error && /^(42...|SQLITE_ERROR)$/.test(String(error.code))
@@ -69,26 +73,52 @@ function configurationFault(error: unknown): ConfigurationError | null {
   return new ConfigurationError(message, { cause: error })
 }
 
-function createReader(execute: Execute, { engine, session, user }: SessionSql): SessionReader {
+/**
+ * Locks and reads the user, then the session. Returns no promise if `execute` returns none. Where they are
+ * known, ids get their types, because some drivers send every value as text.
+ */
+export function findLocked(
+  execute: Execute,
+  key: SessionKey,
+  { sql: { engine, session, user }, columns = NO_COLUMNS, ids }: SessionLocks,
+): StoredSession | null | Promise<StoredSession | null> {
+  const isPossible = !ids || (isIdOf(ids.session, key.sessionId) && isIdOf(ids.user, key.userId))
+  if (!isPossible) return null
+  const [ofSession, ofUser] = ids ? [`::${ids.session}`, `::${ids.user}`] : ['', '']
   const lock = engine === 'postgres' ? ' for no key update' : ''
-  return lockedReader({
-    async lockUser({ userId }) {
-      const statement = query(`select ${user.columns} from ${user.table} u where u.${user.id} = `, lock)
-      return rowsOf(await execute(statement, userId))[0]
-    },
-    async lockSession({ sessionId, userId }) {
-      const statement = query(
-        `select ${session.columns} from ${session.table} s where s.${session.id} = `,
-        ` and s.${session.userId} = `,
-        lock,
-      )
-      return rowsOf(await execute(statement, sessionId, userId))[0]
-    },
+  const userQuery = query(
+    `select ${user.columns}${user.added} from ${user.table} u where u.${user.id} = `,
+    `${ofUser}${lock}`,
+  )
+  const sessionQuery = query(
+    `select ${session.columns}${session.added} from ${session.table} s where s.${session.id} = `,
+    `${ofSession} and s.${session.userId} = `,
+    `${ofUser}${lock}`,
+  )
+  return whenSettled(execute(userQuery, key.userId), (users) => {
+    const [user] = rowsOf(users)
+    if (user === undefined) return null
+    return whenSettled(execute(sessionQuery, key.sessionId, key.userId), (sessions) => {
+      const [session] = rowsOf(sessions)
+      return session === undefined ? null : toSession(key, { user, session }, addedLists(columns))
+    })
   })
 }
 
+/** Calls `next` with a value, or with what a promise resolves to. */
+function whenSettled<Result>(
+  value: unknown,
+  next: (value: unknown) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return isThenable(value) ? Promise.resolve(value).then(next) : next(value)
+}
+
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}
+
 /** Builds the first argument of a template tag; the values go between the parts. */
-function query(...parts: string[]): TemplateStringsArray {
+export function query(...parts: string[]): TemplateStringsArray {
   return Object.assign(parts, { raw: parts })
 }
 

@@ -1,40 +1,25 @@
 import type { Selectable } from 'kysely'
 import type { SessionTable, UserTable } from '../database/schema.ts'
 import type { AuthTransaction } from '../database/session-database.ts'
-import { type AddedColumns, type AddedLists, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
+import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import type { Session, SessionKey, SessionReader } from '../session/session.ts'
-import { type Row, toSession } from '../session/session-row.ts'
+import { toSession } from '../session/session-row.ts'
 import { type ProvedSession, validateSession } from '../session/validate-session.ts'
 
 export const LOCK_TIMEOUT_MS = 5_000
-
-/** Reads a row and locks it until the transaction ends. Returns undefined if it doesn't exist. */
-type LockRow = (key: SessionKey) => Promise<Row | undefined>
-
-/** Creates a reader for Step 2 that locks and reads the user, then the session. */
-export function lockedReader(
-  rows: { readonly lockUser: LockRow; readonly lockSession: LockRow },
-  added: AddedLists | null = null,
-): SessionReader {
-  return {
-    async findSession(key) {
-      const user = await rows.lockUser(key)
-      const session = user && (await rows.lockSession(key))
-      return user && session ? toSession(key, { user, session }, added) : null
-    },
-  }
-}
 
 /**
  * Creates the reader for Step 2 inside a transaction that is about to write. It sees every committed
  * revocation, and an uncommitted one waits for the end of this transaction.
  */
 export function lockedSessions(trx: AuthTransaction, columns: AddedColumns = NO_COLUMNS): SessionReader {
-  const rows = {
-    lockUser: ({ userId }: SessionKey) => lockUser(trx, userId),
-    lockSession: (key: SessionKey) => lockSession(trx, key),
+  return {
+    async findSession(key) {
+      const user = await lockUser(trx, key.userId)
+      const session = user && (await lockSession(trx, key))
+      return user && session ? toSession(key, { user, session }, addedLists(columns)) : null
+    },
   }
-  return lockedReader(rows, addedLists(columns))
 }
 
 export function validateLocked(

@@ -12,7 +12,7 @@ export interface PruneOptions {
   now: Date
   /** Further tables with a column `expiresAt`. @default [] */
   tables?: readonly string[]
-  /** How long to keep the records in `audit`, in days; `Infinity` keeps them forever. @default 365 */
+  /** How long to keep records of the audit trail, in days; `Infinity` keeps them forever. @default 365 */
   auditDays?: number
   /** Rows per transaction, at most 10_000. Other writers run in between. @default 500 */
   batchSize?: number
@@ -28,7 +28,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
  * Removes expired rows in batches: sessions, rate limits, records of service calls, rows of the plugins'
- * tables, and old records in `audit` and the revocation log. Expired sessions are invalid anyway.
+ * tables, and old records in the audit trail and the revocation log. Expired sessions are invalid anyway.
  */
 export async function prune(given: AnyDatabase, options: PruneOptions): Promise<PruneReport> {
   const database = toSessionDatabase(given)
@@ -63,12 +63,12 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
   await inBatches('session', () => removeExpiredSessions(database, now, batchSize))
   if (auditDays !== Number.POSITIVE_INFINITY) {
     const keptMs = requirePositive('auditDays', auditDays, 36_500) * DAY_MS
-    await remove('audit', { column: 'createdAt', upTo: new Date(now.getTime() - keptMs) })
+    await remove('sallyport.audit', { column: 'createdAt', upTo: new Date(now.getTime() - keptMs) })
   }
-  await remove('rateLimit', { key: 'key', column: 'expire', upTo: now.getTime() })
+  await remove('sallyport.rate_limit', { key: 'key', column: 'expire', upTo: now.getTime() })
   const logUpTo = new Date(now.getTime() - LOG_RETENTION_MS)
-  await remove('revocation_log', { key: 'seq', column: 'at', upTo: logUpTo })
-  for (const table of ['serviceToken', 'serviceCall', ...tables])
+  await remove('sallyport.revocation_log', { key: 'seq', column: 'at', upTo: logUpTo })
+  for (const table of ['sallyport.service_token', 'sallyport.service_call', ...tables])
     await remove(table, { column: 'expiresAt', upTo: now })
   return report
 }

@@ -11,7 +11,7 @@ import type { Session } from '../session/session.ts'
 import { LOCK_TIMEOUT_MS, lockedSessions } from './locked-sessions.ts'
 
 /** Revocations wait for the transaction. */
-const MAX_WORK_MS = 2_000
+export const MAX_WORK_MS = 2_000
 
 export interface TransactOptions {
   readonly config: AuthConfig

@@ -1,6 +1,7 @@
 export { createPasswordAccount, type NewPasswordAccount } from './email-password/accounts.ts'
 export { type BreachedPasswordsOptions, breachedPasswords } from './email-password/breached-passwords.ts'
 export { type EmailPasswordEndpoints, emailPassword } from './email-password/email-password.ts'
+export type { OtherHash, OtherHashName } from './email-password/other-hashes.ts'
 export type { ChangePasswordInput } from './email-password/own-password.ts'
 export type { ResetPasswordInput } from './email-password/reset-password.ts'
 export type {

@@ -32,7 +32,7 @@ export const pageFields: {
 }
 
 interface Page extends PageInput {
-  readonly table: 'user' | 'audit' | 'member' | 'invitation'
+  readonly table: 'user' | 'sallyport.audit' | 'member' | 'invitation'
   readonly order: 'asc' | 'desc'
 }
 
@@ -66,7 +66,9 @@ function isAfter({ table, order, cursor }: Required<Omit<Page, 'limit'>>): RawBu
   const [, createdAt, id] = CURSOR.exec(cursor) ?? []
   if (createdAt === undefined) return sql<boolean>`true`
   const row = sql`(${sql.ref(`${table}.createdAt`)}, ${sql.ref(`${table}.id`)})`
-  const last = sql`(select "last"."createdAt" from ${sql.table(table)} as "last" where "last"."id" = ${id})`
+  // Inside, the names belong to this subquery's table.
+  const at = sql.ref(`${table}.createdAt`)
+  const last = sql`(select ${at} from ${sql.table(table)} where ${sql.ref(`${table}.id`)} = ${id})`
   const millisecond = Date.parse(createdAt)
   return order === 'asc'
     ? sql<boolean>`${row} > (coalesce(${last}, ${new Date(millisecond)}), ${id})`

@@ -21,8 +21,14 @@ export interface RevocationFeed {
 
 type Subscriber = { readonly sessionId: string; readonly listener: () => void }
 
+/** A feed inside one process, which another feed may extend. */
+export interface MemoryFeed extends RevocationFeed {
+  /** Returns the keys of the subscribers; some may be equal. */
+  keys(): { sessionId: string; userId: string }[]
+}
+
 /** Creates a feed inside one process: listeners run before `publish` returns. */
-export function memoryFeed(): RevocationFeed {
+export function memoryFeed(): MemoryFeed {
   const subscribersByUser = new Map<string, Set<Subscriber>>()
   let revision = 0
 
@@ -36,6 +42,10 @@ export function memoryFeed(): RevocationFeed {
     get revision() {
       return revision
     },
+    keys: () =>
+      [...subscribersByUser].flatMap(([userId, subscribers]) =>
+        [...subscribers].map(({ sessionId }) => ({ sessionId, userId })),
+      ),
     subscribe({ sessionId, userId }, listener) {
       const subscriber = { sessionId, listener }
       const subscribers = subscribersByUser.get(userId) ?? new Set()

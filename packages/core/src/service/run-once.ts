@@ -65,19 +65,19 @@ async function claimAndRun(
   const { id, path, bodyDigest, userId, now, onError = console.error } = call
   const expiresAt = new Date(now.getTime() + RETENTION_OUTCOME_MS)
   const claimed = await db
-    .insertInto('serviceCall')
+    .insertInto('sallyport.service_call')
     .values({ id, fn: path, body: bodyDigest, userId, result: null, expiresAt })
     .onConflict((conflict) => conflict.doNothing())
     .returning('id')
     .executeTakeFirst()
   if (claimed === undefined) return findOutcome(db, call)
   const result = await work()
-  await db.updateTable('serviceCall').set({ result }).where('id', '=', id).execute().catch(onError)
+  await db.updateTable('sallyport.service_call').set({ result }).where('id', '=', id).execute().catch(onError)
   return { state: 'done', result }
 }
 
 async function findOutcome(db: AuthKysely, call: Subject & { readonly id: string }): Promise<OnceOutcome> {
-  const calls = db.selectFrom('serviceCall').select(['fn', 'body', 'result'])
+  const calls = db.selectFrom('sallyport.service_call').select(['fn', 'body', 'result'])
   const row = await calls.where('id', '=', call.id).executeTakeFirst()
   // The row has just been pruned: the call was started a day ago.
   if (row === undefined) return { state: 'unknown' }
@@ -100,7 +100,7 @@ export async function consumeToken(
     expiresAt: new Date(expiresAt.getTime() + RETENTION_TOKEN_MS),
   }
   const consumed = await db
-    .insertInto('serviceToken')
+    .insertInto('sallyport.service_token')
     .values(row)
     .onConflict((conflict) => conflict.doNothing())
     .returning('id')

@@ -13,9 +13,23 @@ export interface AddedColumns {
   readonly session: Readonly<Record<string, ColumnShape>>
 }
 
+interface Values {
+  readonly text: string
+  readonly number: number
+  readonly flag: boolean
+  readonly timestamp: string
+}
+
+/** The members that columns add to a session or user. */
+export type AddedValues<Columns extends AddedColumns['user']> = {
+  readonly [Name in keyof Columns]:
+    | Values[Columns[Name]['type']]
+    | (Columns[Name] extends { readonly default: string | number | boolean } ? never : null)
+}
+
 export const NO_COLUMNS: AddedColumns = { user: {}, session: {} }
 
-type ColumnList = readonly (readonly [name: string, type: ColumnType])[]
+export type ColumnList = readonly (readonly [name: string, type: ColumnType])[]
 
 /** The added columns of both tables, in the order in which statements select them. */
 export interface AddedLists {

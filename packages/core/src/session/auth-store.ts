@@ -1,10 +1,22 @@
 import type { AuthTransaction, SessionDatabase } from '../database/session-database.ts'
+import type { SessionSql } from '../database/session-sql.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
+import type { AddedColumns } from './added-columns.ts'
+import type { IdTypes } from './id-types.ts'
 import type { SessionReader } from './session.ts'
 
 /** The member of a database handle that holds its {@link AuthStore}. */
 export const authStore: unique symbol = Symbol.for('sallyport.authStore') as never
+
+/** The names with which `ctx.transaction` locks a session in a transaction of the app's own client. */
+export interface SessionLocks {
+  readonly sql: SessionSql
+  /** The added columns that `sql` reads. @default none */
+  readonly columns?: AddedColumns
+  /** The types of the ids. @default the type that the database infers */
+  readonly ids?: IdTypes
+}
 
 /** The parts of a database that guarded procedures use. */
 export interface AuthStore {
@@ -12,15 +24,17 @@ export interface AuthStore {
   readonly revocations: RevocationFeed
   /** Stores the counters of `rateLimit`. */
   readonly limits?: RateLimitStore
-  /** For `ctx.transaction`. Absent if another library owns the tables: call `lockSession` instead. */
+  /** For `ctx.transaction` with our Kysely. Absent if another library owns the tables. */
   readonly database?: SessionDatabase
+  /** For `ctx.transaction` with the app's client. Absent if it has no interactive transactions. */
+  readonly locks?: SessionLocks
   /** Sets a timeout for later statements of a transaction, so they can't outlast `ctx.transaction`. */
   readonly limitStatements?: (trx: AuthTransaction, timeoutMs: number) => Promise<void>
 }
 
 /** A database handle for `ctx.db`, such as the `db` of `openSqlite`. */
-export interface AuthDatabase {
-  readonly [authStore]: AuthStore
+export interface AuthDatabase<Store extends AuthStore = AuthStore> {
+  readonly [authStore]: Store
 }
 
 /** Returns the session reader of a database handle, for Step 2. */
@@ -32,9 +46,9 @@ export function sessionsOf(db: AuthDatabase): SessionReader {
  * Adds the store to a database handle of any kind, so it can be `ctx.db`. Returns the handle.
  * @example const db = withAuthStore(drizzle(client), { sessions, revocations })
  */
-export function withAuthStore<Database extends object>(
+export function withAuthStore<Database extends object, Store extends AuthStore>(
   db: Database,
-  store: AuthStore,
-): Database & AuthDatabase {
+  store: Store,
+): Database & AuthDatabase<Store> {
   return Object.assign(db, { [authStore]: store })
 }

@@ -4,9 +4,9 @@ import { verifyJwt } from '../jwt/verify-jwt.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readCredentials } from '../request/credentials.ts'
 import { checkOrigin, type OriginRequest, type RequestKind } from '../request/origin.ts'
-import { withReport } from './report-denial.ts'
-import type { Session, SessionReader } from './session.ts'
-import { validateSession } from './validate-session.ts'
+import { reportRejection, withReport } from './report-denial.ts'
+import type { Session, SessionReader, StoredSession } from './session.ts'
+import { checkSession, validateSession } from './validate-session.ts'
 
 /** The caller, after both steps. */
 export interface Authenticated {
@@ -67,6 +67,18 @@ export function validateIdentity(
       ? validateSession(identity, sessions, config)
       : Promise.reject(new AuthError('TOKEN_INVALID'))
   return withReport(validate, { step: 2, sessionId: identity.sessionId, config })
+}
+
+/** The decision of {@link validateIdentity} about a session that was just read. */
+export function checkIdentity(identity: Identity, found: StoredSession | null, config: AuthConfig): Session {
+  return reportRejection(
+    () => {
+      if (!isKeyTrusted(identity, config)) throw new AuthError('TOKEN_INVALID')
+      if (found === null) throw new AuthError('SESSION_NOT_FOUND')
+      return checkSession(found, identity, config.now())
+    },
+    { step: 2, sessionId: identity.sessionId, config },
+  )
 }
 
 /** Keys leave the set when the last JWT they signed has expired. A key that leaves earlier has leaked. */

@@ -1,8 +1,13 @@
-/** PostgreSQL aborted a transaction: a deadlock, or a row that changed under `repeatable read`. */
-const CONFLICTS = new Set<unknown>(['40P01', '40001'])
+/** PostgreSQL or Prisma aborted a transaction: a deadlock, or a row that changed under `repeatable read`. */
+const CONFLICTS = new Set<unknown>(['40P01', '40001', 'P2034'])
 
 /** Returns whether a transaction can be retried because a concurrent one aborted it. Checks causes too. */
 export function isConflict(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return ('code' in error && CONFLICTS.has(error.code)) || isConflict(error.cause)
+}
+
+/** Returns an error that {@link isConflict} accepts, for a transaction that works when it is repeated. */
+export function asConflict(cause: unknown): Error {
+  return Object.assign(new Error('The transaction can be repeated', { cause }), { code: '40001' })
 }

@@ -31,6 +31,20 @@ export function withReport<Decision>(
   })
 }
 
+/** Runs a decision that needs no more reads, and reports to the app when it rejects. */
+export function reportRejection<Decision>(
+  decide: () => Decision,
+  { step, sessionId, config }: Pick<Denial, 'step' | 'sessionId'> & { config: AuthConfig },
+): Decision {
+  try {
+    return decide()
+  } catch (error) {
+    if (isAuthError(error))
+      void reportDenial({ reason: error.reason, step, sessionId, durationMs: 0 }, config)
+    throw error
+  }
+}
+
 /** Creates the error for a caller who passed both steps but not a later check, and reports it. */
 export function denial(reason: Reason, sessionId: string, config: AuthConfig): AuthError {
   void reportDenial({ reason, step: 2, sessionId, durationMs: 0 }, config)

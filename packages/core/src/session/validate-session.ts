@@ -27,7 +27,11 @@ export async function validateSession(
   options: ValidateOptions = {},
 ): Promise<Session> {
   const session = await readSession(identity, sessions, options)
-  const now = options.now?.() ?? new Date()
+  return checkSession(session, identity, options.now?.() ?? new Date())
+}
+
+/** The decision of {@link validateSession} about a session that was just read. */
+export function checkSession(session: StoredSession, identity: ProvedSession, now: Date): Session {
   if (!isIssuerOf(session, identity) || !isCurrent(session, identity, now))
     throw new AuthError('TOKEN_INVALID')
   return requireValid(session, now)

@@ -89,7 +89,7 @@ async function addSessions({ db }: Database, ids: readonly string[], expiresAt: 
 async function addRecords({ db }: Database, ages: readonly number[]): Promise<void> {
   for (const days of ages)
     await db
-      .insertInto('audit')
+      .insertInto('sallyport.audit')
       .values({
         id: `${days} days old`,
         type: 'user.created',
@@ -104,7 +104,7 @@ async function addRecords({ db }: Database, ages: readonly number[]): Promise<vo
 }
 
 /** Returns the ids in a table. */
-async function idsOf(url: string, table: 'session' | 'audit' | keyof Extra): Promise<string[]> {
+async function idsOf(url: string, table: 'session' | 'sallyport.audit' | keyof Extra): Promise<string[]> {
   const { db, close } = await openSqlite<Extra>(url)
   const rows = await db.selectFrom(table).select('id').orderBy('id').execute()
   await close()
@@ -119,19 +119,24 @@ describe('sallyport prune', () => {
       await addRecords(database, [366, 364])
       const counter = { key: 'old', points: 3, expire: Date.now() - 1 }
       await database.db
-        .insertInto('rateLimit')
+        .insertInto('sallyport.rate_limit')
         .values([counter, { ...counter, key: 'live', expire: Date.now() + DAY_MS }])
         .execute()
     })
     expect(await pruneAlone(['--database', url])).toEqual({
       code: 0,
-      stdout: 'removed session 2, audit 1, rateLimit 1, revocation_log 0, serviceToken 0, serviceCall 0\n',
+      stdout:
+        'removed session 2, sallyport.audit 1, sallyport.rate_limit 1, sallyport.revocation_log 0, sallyport.service_token 0, sallyport.service_call 0\n',
       stderr: '',
     })
     expect(await idsOf(url, 'session')).toEqual(['live'])
     const { db, close } = await openSqlite(url)
-    const records = await db.selectFrom('audit').select(['type', 'sessionId']).orderBy('sessionId').execute()
-    const counters = await db.selectFrom('rateLimit').select('key').execute()
+    const records = await db
+      .selectFrom('sallyport.audit')
+      .select(['type', 'sessionId'])
+      .orderBy('sessionId')
+      .execute()
+    const counters = await db.selectFrom('sallyport.rate_limit').select('key').execute()
     await close()
     expect(records).toEqual([
       { type: 'user.created', sessionId: null },
@@ -140,7 +145,8 @@ describe('sallyport prune', () => {
     ])
     expect(counters).toEqual([{ key: 'live' }])
     expect(await prune(['-d', url])).toMatchObject({
-      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
+      stdout:
+        'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.revocation_log 0, sallyport.service_token 0, sallyport.service_call 0\n',
     })
   })
 
@@ -149,7 +155,8 @@ describe('sallyport prune', () => {
     const { code, stdout } = await pruneAlone([], { DATABASE_URL: url })
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'removed session 1, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
+      stdout:
+        'removed session 1, sallyport.audit 0, sallyport.rate_limit 0, sallyport.revocation_log 0, sallyport.service_token 0, sallyport.service_call 0\n',
     })
     expect(existsSync(`${path}-wal`)).toBe(false)
   })
@@ -180,7 +187,8 @@ describe('sallyport prune --auth', () => {
   test('deletes expired rows in plugin tables too', async ({ expect }) => {
     const { url } = await createPluginDatabase()
     expect(await prune(['-d', url])).toMatchObject({
-      stdout: 'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0\n',
+      stdout:
+        'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.revocation_log 0, sallyport.service_token 0, sallyport.service_call 0\n',
     })
     for (const table of ['verification', 'knownDevice', 'invitation'] as const)
       expect(await idsOf(url, table)).toEqual(['live', 'old'])
@@ -188,7 +196,7 @@ describe('sallyport prune --auth', () => {
     expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toEqual({
       code: 0,
       stdout:
-        'removed session 0, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0, verification 1, knownDevice 1, invitation 1\n',
+        'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.revocation_log 0, sallyport.service_token 0, sallyport.service_call 0, verification 1, knownDevice 1, invitation 1\n',
       stderr: '',
     })
     for (const table of ['verification', 'knownDevice', 'invitation'] as const)
@@ -205,7 +213,7 @@ describe('sallyport prune --auth', () => {
     expect(await pruneAlone(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
       code: 0,
       stdout:
-        'removed session 1, audit 0, rateLimit 0, revocation_log 0, serviceToken 0, serviceCall 0, verification 1, knownDevice 1, invitation 1\n',
+        'removed session 1, sallyport.audit 0, sallyport.rate_limit 0, sallyport.revocation_log 0, sallyport.service_token 0, sallyport.service_call 0, verification 1, knownDevice 1, invitation 1\n',
       stderr: 'took part in session.expired\nheard session.expired\n',
     })
   })

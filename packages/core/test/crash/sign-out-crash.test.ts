@@ -121,7 +121,7 @@ async function stored(): Promise<{ sessions: string[]; endings: (string | null)[
   const { db, close } = await openSqlite(databasePath)
   const sessions = await db.selectFrom('session').select('id').orderBy('id').execute()
   const endings = await db
-    .selectFrom('audit')
+    .selectFrom('sallyport.audit')
     .select('sessionId')
     .where('type', '=', 'session.revoked')
     .orderBy('sessionId')

@@ -92,10 +92,10 @@ test.each([
   ['session', 'session_expiresAt', 'expiresAt'],
   ['session', 'session_userId', 'userId'],
   ['account', 'account_userId', 'userId'],
-  ['audit', 'audit_createdAt', 'createdAt'],
-  ['audit', 'audit_userId', 'userId'],
-  ['serviceToken', 'serviceToken_expiresAt', 'expiresAt'],
-  ['serviceCall', 'serviceCall_expiresAt', 'expiresAt'],
+  ['sallyport_audit', 'sallyport_audit_createdAt', 'createdAt'],
+  ['sallyport_audit', 'sallyport_audit_userId', 'userId'],
+  ['sallyport_service_token', 'sallyport_service_token_expiresAt', 'expiresAt'],
+  ['sallyport_service_call', 'sallyport_service_call_expiresAt', 'expiresAt'],
 ])('%s has the index %s on %s', async (table, index, column) => {
   const path = join(directory, `${index}.db`)
   await (await openSqlite(path)).close()

@@ -5,10 +5,12 @@ import { inHours, literal, storeSession, takeLog } from '../support/stored-sessi
 
 type Change = [name: string, statement: string]
 
-const all = await encodings()
-const kinds = [...new Set(all.map(({ kind }) => kind))]
+const encoded = await encodings()
+const kinds = [...new Set(encoded.map(({ kind }) => kind))]
+/** A file of SQLite has triggers only on our own tables. */
+const withTriggers = encoded.filter(({ kind }) => kind.name === 'PostgreSQL')
 
-describe.each(all)('$name', ({ kind, dates, type, write }) => {
+describe.each(withTriggers)('$name', ({ kind, dates, type, write }) => {
   let database: TestDatabase
   const [soon, later, past, longPast] = [inHours(1), inHours(2), inHours(-1), inHours(-2)].map(write)
 
@@ -27,7 +29,7 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
       insert into "user" (id, name, role) values ('ada', 'Ada', 'user'), ('eve', 'Eve', 'user');
       insert into session (id, "userId", "expiresAt", "lastAuthenticatedAt") values
         ('live', 'ada', ${soon}, ${past}), ('over', 'ada', ${past}, ${past}), ('other', 'eve', ${soon}, ${past});
-      delete from revocation_log`)
+      delete from ${database.internal('revocation_log')}`)
   })
 
   const changes = async (statement: string) => {
@@ -172,7 +174,9 @@ describe.each(kinds)('$name with our own tables', ({ create }) => {
     const entry = async () => {
       const { sessionId } = await storeSession(database)
       await database.run(`delete from session where id = ${literal(sessionId)}`)
-      const [{ seq, at } = {}] = await database.rows('select seq, at from revocation_log')
+      const [{ seq, at } = {}] = await database.rows(
+        `select seq, at from ${database.internal('revocation_log')}`,
+      )
       await takeLog(database)
       return { seq: Number(seq), ageMs: Date.now() - new Date(at as string | Date).getTime() }
     }
@@ -228,7 +232,10 @@ describe('PostgreSQL', () => {
 
   test('logs changes by a role that may change sessions but not write the log', async () => {
     await database.run('create role app; grant select, update, delete on session, "user" to app')
-    for (const statement of ['insert into revocation_log default values', 'select * from revocation_log'])
+    for (const statement of [
+      'insert into sallyport.revocation_log default values',
+      'select * from sallyport.revocation_log',
+    ])
       await expect(database.run(`set local role app; ${statement}`)).rejects.toThrow('permission denied')
     await database.run(`
       set local role app;
@@ -241,7 +248,7 @@ describe('PostgreSQL', () => {
   })
 
   test('writes to the real log, even if a temporary table has its name', async () => {
-    await database.run(`create temporary table revocation_log (like public.revocation_log including all)`)
+    await database.run(`create temporary table revocation_log (like sallyport.revocation_log including all)`)
     try {
       await database.run(`delete from session where id = ${literal(ada.sessionId)}`)
     } finally {

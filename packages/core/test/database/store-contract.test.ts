@@ -4,15 +4,20 @@ import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { lockedSessions } from '../../src/lifecycle/locked-sessions.ts'
 import { databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
+import { postgresClientKinds } from '../support/postgres-clients.ts'
 import { testRateLimitStore } from '../support/rate-limit-contract.ts'
 import { reasonOf } from '../support/reason-of.ts'
+import { remoteKind, sqliteClientKinds } from '../support/sqlite-clients.ts'
 import { inHours, literal, storeSession } from '../support/stored-sessions.ts'
 
 const CORE = ['0001_tables']
 const { config, close } = await createTestAuth()
 afterAll(close)
 
-describe.each(await databaseKinds())('$name', ({ name, create }) => {
+const clients = [...(await postgresClientKinds()), ...sqliteClientKinds(), remoteKind()]
+const kinds = [...(await databaseKinds()), ...clients]
+
+describe.each(kinds)('$name with $driver', ({ name, create }) => {
   let database: TestDatabase
   let opened: OpenDatabase
   let ada: ProvedSession
@@ -228,8 +233,8 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       name === 'SQLite'
         ? rows(`select type, name, sql from sqlite_schema where name not like 'sqlite_%' order by type, name`)
         : rows(`select table_name as name, column_name as sql, data_type as type from information_schema.columns
-            where table_schema = 'public' union all
-            select indexname, indexdef, 'index' from pg_indexes where schemaname = 'public' union all
+            where table_schema in ('public', 'sallyport') union all
+            select indexname, indexdef, 'index' from pg_indexes where schemaname in ('public', 'sallyport') union all
             select tgname, pg_get_triggerdef(oid), 'trigger' from pg_trigger where not tgisinternal
             order by 1, 2, 3`)
 
@@ -237,7 +242,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       const fresh = await create()
       expect((await fresh.open()).migrations.applied).toEqual(CORE)
       const schema = await schemaOf(fresh)
-      expect(schema).toContainEqual(expect.objectContaining({ name: 'sallyport_session_deleted' }))
+      expect(schema).toContainEqual(expect.objectContaining({ name: 'sallyport_session_changed' }))
       expect((await fresh.open()).migrations.applied).toEqual([])
       expect(await schemaOf(fresh)).toEqual(schema)
     })
@@ -291,7 +296,8 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     test('write nothing once the limit is reached', async () => {
       const key = crypto.randomUUID()
       for (let i = 0; i < 3; i++) await opened.limits.consume(key, LIMIT)
-      const counts = () => database.rows(`select * from "rateLimit" where key like '%${key}'`)
+      const counts = () =>
+        database.rows(`select * from ${database.internal('rate_limit')} where key like '%${key}'`)
       const before = await counts()
       expect(before).toHaveLength(1)
       for (let i = 0; i < 10; i++) expect(await opened.limits.consume(key, LIMIT)).toBe(60)

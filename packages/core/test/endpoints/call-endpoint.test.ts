@@ -189,7 +189,7 @@ describe('a change', () => {
 
   test('is committed with its record, and then reported', async () => {
     await call(rename(ada.userId))
-    const { audit = [], user = [] } = await dumpTables(auth)
+    const { sallyport_audit: audit = [], user = [] } = await dumpTables(auth)
     expect(user).toContainEqual(expect.objectContaining({ id: ada.userId, name: 'Eve' }))
     expect(audit.at(-1)).toMatchObject({ type: 'user.unbanned', userId: ada.userId })
     expect(events).toMatchObject([{ type: 'user.unbanned' }])

@@ -14,11 +14,11 @@ const auth = await createTestAuth({
 afterEach(async () => {
   events.length = 0
   vi.useRealTimers()
-  await auth.db.deleteFrom('audit').execute()
+  await auth.db.deleteFrom('sallyport.audit').execute()
 })
 
 const rejections = () =>
-  auth.db.selectFrom('audit').selectAll().where('type', '=', 'rate-limit.rejected').execute()
+  auth.db.selectFrom('sallyport.audit').selectAll().where('type', '=', 'rate-limit.rejected').execute()
 const signIn = (email: string, remoteAddress: string) =>
   statusOf(
     auth.handler(
@@ -66,7 +66,7 @@ describe('a rejection', () => {
 
   test("from one network adds at most as many rows as the network's own limit allows", async () => {
     await times(200, () => signIn(newEmail(), '192.0.2.4'))
-    const rows = await auth.db.selectFrom('audit').select('type').execute()
+    const rows = await auth.db.selectFrom('sallyport.audit').select('type').execute()
     // 50 wrong passwords and one rejection.
     expect(rows).toHaveLength(51)
   })

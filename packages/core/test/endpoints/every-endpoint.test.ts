@@ -38,9 +38,9 @@ afterAll(() => Promise.all([auth.close(), onFile.close()]))
 async function clear({ db }: Pick<TestAuth, 'db'>): Promise<void> {
   await withOwnTables(db).deleteFrom('organization').execute()
   await db.deleteFrom('user').execute()
-  await db.deleteFrom('audit').execute()
-  await db.deleteFrom('revocation_log').execute()
-  await db.deleteFrom('rateLimit').execute()
+  await db.deleteFrom('sallyport.audit').execute()
+  await db.deleteFrom('sallyport.revocation_log').execute()
+  await db.deleteFrom('sallyport.rate_limit').execute()
 }
 
 /** Creates the same definition on a closed connection. With `sessions`, Step 2 still works. */

@@ -42,7 +42,7 @@ test('is reported once it is committed, and recorded', async () => {
   const revoked = { type: 'session.revoked', userId, sessionId: ada.sessionId, at: auth.clock.now() }
   expect(events).toMatchObject([{ ...revoked, cause: 'sign-out', actorId: null }])
   const records = auth.db
-    .selectFrom('audit')
+    .selectFrom('sallyport.audit')
     .select(['userId', 'actorId', 'detail'])
     .where('sessionId', '=', ada.sessionId)
     .where('type', '=', 'session.revoked')

@@ -158,7 +158,7 @@ describe('everything is rolled back, no stream ends, and nothing is reported', (
     isUndone((database) =>
       commit({ ...auth.database, ...database }, async (trx, record) => {
         await trx.updateTable('user').set({ name: 'Eve' }).execute()
-        await trx.schema.alterTable('audit').renameTo('elsewhere').execute()
+        await trx.schema.alterTable('sallyport.audit').renameColumn('type', 'kind').execute()
         record(role())
       }),
     ))
@@ -229,7 +229,7 @@ describe('the recorded events, and the streams that end', () => {
     })
     const records = await readAudit(auth, 'ada')
     expect(records.map(({ sessionId }) => sessionId)).toEqual(sessionIds)
-    await auth.db.deleteFrom('audit').where('userId', '=', 'ada').execute()
+    await auth.db.deleteFrom('sallyport.audit').where('userId', '=', 'ada').execute()
   })
 
   test('a change without effect has no record', async () => {

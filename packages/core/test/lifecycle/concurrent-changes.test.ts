@@ -162,7 +162,7 @@ test('two changes that deadlock both succeed, each reported once', async () => {
     })
   await Promise.all([banBoth(ada.userId, bob.userId), banBoth(bob.userId, ada.userId)])
   const audit = await db
-    .selectFrom('audit')
+    .selectFrom('sallyport.audit')
     .select('userId')
     .where('type', '=', 'user.banned')
     .where('userId', 'in', [ada.userId, bob.userId])

@@ -34,7 +34,7 @@ const after = (seconds: number) => new Date(clock.now().getTime() + seconds * 10
 const stored = async ({ db }: TestAuth = auth) => ({
   users: await db.selectFrom('user').selectAll().execute(),
   sessions: await db.selectFrom('session').selectAll().execute(),
-  audit: await db.selectFrom('audit').selectAll().execute(),
+  audit: await db.selectFrom('sallyport.audit').selectAll().execute(),
 })
 
 /** Starts an auth server with these session settings, and creates a user. */
@@ -128,7 +128,7 @@ describe('a new session', () => {
     const { id } = await begin({ address: '192.0.2.1', userAgent: 'Mosaic/0.9' })
     const created = { address: '192.0.2.1', userAgent: 'Mosaic/0.9', userId, sessionId: id, at: clock.now() }
     expect(events).toEqual([{ type: 'session.created', ...created, knownDevice: null }])
-    const audit = db.selectFrom('audit').selectAll().where('sessionId', '=', id)
+    const audit = db.selectFrom('sallyport.audit').selectAll().where('sessionId', '=', id)
     expect(await audit.execute()).toEqual([
       {
         id: expect.any(String),
@@ -319,7 +319,7 @@ describe('with maxSessionsPerUser', () => {
     }
     expect(await idsOf(own)).toEqual(ids.slice(2))
     expect(revoked).toEqual(ids.slice(0, 2).map((sessionId) => ({ sessionId, userId: own.userId })))
-    const causes = own.db.selectFrom('audit').select('detail').where('type', '=', 'session.revoked')
+    const causes = own.db.selectFrom('sallyport.audit').select('detail').where('type', '=', 'session.revoked')
     expect(await causes.execute()).toEqual(Array(2).fill({ detail: '{"cause":"evicted"}' }))
   })
 

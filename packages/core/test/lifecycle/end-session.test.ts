@@ -28,7 +28,7 @@ const begin = async (owner = userId) => {
 const idsOf = async () => (await db.selectFrom('session').select('id').execute()).map(({ id }) => id).sort()
 const auditOf = (sessionId: string) =>
   db
-    .selectFrom('audit')
+    .selectFrom('sallyport.audit')
     .select(['type', 'userId', 'actorId', 'detail', 'createdAt'])
     .where('sessionId', '=', sessionId)
     .where('type', '=', 'session.revoked')
@@ -46,12 +46,12 @@ describe('a revocation', () => {
   })
 
   test('of an unknown session finds nothing, announces nothing, and records nothing', async () => {
-    const before = await db.selectFrom('audit').selectAll().execute()
+    const before = await db.selectFrom('sallyport.audit').selectAll().execute()
     expect(await revokeSession('unknown', database)).toBe(false)
     expect(await revokeSession('', database)).toBe(false)
     expect(await revokeSessions('unknown', database)).toBe(0)
     expect([published, events]).toEqual([[], []])
-    expect(await db.selectFrom('audit').selectAll().execute()).toEqual(before)
+    expect(await db.selectFrom('sallyport.audit').selectAll().execute()).toEqual(before)
   })
 
   test('finds nothing the second time', async () => {

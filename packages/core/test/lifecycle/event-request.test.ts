@@ -31,7 +31,7 @@ beforeEach(async () => {
   user = await makeUser()
   ada = await auth.signIn(user)
   root = await auth.signIn(await makeUser('admin'))
-  await auth.db.deleteFrom('audit').execute()
+  await auth.db.deleteFrom('sallyport.audit').execute()
   events.length = 0
 })
 
@@ -55,7 +55,7 @@ async function call(name: keyof typeof ENDPOINTS, { input = {}, by, headers }: C
 }
 
 const records = async (type: string) =>
-  (await auth.db.selectFrom('audit').selectAll().where('type', '=', type).execute()).map(
+  (await auth.db.selectFrom('sallyport.audit').selectAll().where('type', '=', type).execute()).map(
     ({ detail, ...row }) => ({ ...row, detail: JSON.parse(detail) }),
   )
 

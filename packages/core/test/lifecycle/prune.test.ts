@@ -16,7 +16,12 @@ const { userId } = await auth.createUser()
 const published = collectRevocations(database.revocations)
 afterAll(() => auth.close())
 beforeEach(async () => {
-  for (const table of ['session', 'audit', 'rateLimit', 'revocation_log'] as const)
+  for (const table of [
+    'session',
+    'sallyport.audit',
+    'sallyport.rate_limit',
+    'sallyport.revocation_log',
+  ] as const)
     await db.deleteFrom(table).execute()
   events.length = 0
   published.length = 0
@@ -34,7 +39,7 @@ async function addSessions(count: number, expiresAt: Date): Promise<string[]> {
     await db.updateTable('session').set({ expiresAt }).where('id', '=', id).execute()
     ids.push(id)
   }
-  await db.deleteFrom('audit').execute()
+  await db.deleteFrom('sallyport.audit').execute()
   events.length = 0
   return ids.sort()
 }
@@ -50,18 +55,19 @@ async function addRecord(createdAt: Date): Promise<string> {
     detail: '{}',
   }
   await db
-    .insertInto('audit')
+    .insertInto('sallyport.audit')
     .values({ id, ...record, createdAt })
     .execute()
   return id
 }
 
 const addCounter = (key: string, expire: number | null) =>
-  db.insertInto('rateLimit').values({ key, points: 1, expire }).execute()
+  db.insertInto('sallyport.rate_limit').values({ key, points: 1, expire }).execute()
 
-const idsOf = async (table: 'session' | 'audit') =>
+const idsOf = async (table: 'session' | 'sallyport.audit') =>
   (await db.selectFrom(table).select('id').execute()).map(({ id }) => id).sort()
-const keys = async () => (await db.selectFrom('rateLimit').select('key').execute()).map(({ key }) => key)
+const keys = async () =>
+  (await db.selectFrom('sallyport.rate_limit').select('key').execute()).map(({ key }) => key)
 
 describe('sessions', () => {
   test('are deleted once expired, and valid ones stay', async () => {
@@ -77,7 +83,9 @@ describe('sessions', () => {
   test('are recorded when they expire, and no stream validates again', async () => {
     const [sessionId] = await addSessions(1, now())
     await run()
-    const records = db.selectFrom('audit').select(['type', 'userId', 'sessionId', 'detail', 'createdAt'])
+    const records = db
+      .selectFrom('sallyport.audit')
+      .select(['type', 'userId', 'sessionId', 'detail', 'createdAt'])
     expect(await records.execute()).toEqual([
       { type: 'session.expired', userId, sessionId, detail: '{}', createdAt: now().toISOString() },
     ])
@@ -99,11 +107,11 @@ describe('sessions', () => {
     expect(sizes.slice(0, 3)).toEqual([2, 4, 5])
     expect(reports.at(-1)).toEqual({
       session: 5,
-      audit: 0,
-      rateLimit: 0,
-      revocation_log: 0,
-      serviceToken: 0,
-      serviceCall: 0,
+      'sallyport.audit': 0,
+      'sallyport.rate_limit': 0,
+      'sallyport.revocation_log': 0,
+      'sallyport.service_token': 0,
+      'sallyport.service_call': 0,
     })
     expect(await idsOf('session')).toEqual([])
   })
@@ -128,14 +136,14 @@ describe('records in audit', () => {
     await addRecord(before(days * DAY_MS))
     const kept = [await addRecord(before(days * DAY_MS - 1)), await addRecord(now())]
     const options = auditDays === undefined ? {} : { auditDays }
-    expect(await run(options)).toMatchObject({ audit: 1 })
-    expect(await idsOf('audit')).toEqual(kept.sort())
+    expect(await run(options)).toMatchObject({ 'sallyport.audit': 1 })
+    expect(await idsOf('sallyport.audit')).toEqual(kept.sort())
   })
 
   test('are kept forever if configured', async () => {
     await addRecord(new Date(0))
-    expect(await run({ auditDays: Number.POSITIVE_INFINITY })).not.toHaveProperty('audit')
-    expect(await idsOf('audit')).toHaveLength(1)
+    expect(await run({ auditDays: Number.POSITIVE_INFINITY })).not.toHaveProperty('sallyport.audit')
+    expect(await idsOf('sallyport.audit')).toHaveLength(1)
   })
 })
 
@@ -148,7 +156,7 @@ test.each([
   const [name = ''] = Object.keys(options)
   await expect(run(options)).rejects.toThrow(ConfigurationError)
   await expect(run(options)).rejects.toThrow(new RegExp(`^${name}\\b`))
-  expect(await idsOf('audit')).toEqual(kept)
+  expect(await idsOf('sallyport.audit')).toEqual(kept)
 })
 
 test('deletes rate limit counters once they expire, and keeps one without an end', async () => {
@@ -156,26 +164,26 @@ test('deletes rate limit counters once they expire, and keeps one without an end
   await addCounter('long run out', 0)
   await addCounter('running', now().getTime() + 1)
   await addCounter('endless', null)
-  expect(await run({ batchSize: 1 })).toMatchObject({ rateLimit: 2 })
+  expect(await run({ batchSize: 1 })).toMatchObject({ 'sallyport.rate_limit': 2 })
   expect((await keys()).sort()).toEqual(['endless', 'running'])
 })
 
 test('deletes revocation log entries after an hour, in batches', async () => {
   const add = (at: Date, userId: string) =>
-    db.insertInto('revocation_log').values({ sessionId: null, userId, at }).execute()
+    db.insertInto('sallyport.revocation_log').values({ sessionId: null, userId, at }).execute()
   const HOUR_MS = 60 * 60 * 1000
   for (const user of ['a', 'b', 'c']) await add(before(HOUR_MS), user)
   await add(before(HOUR_MS - 1), 'kept')
-  expect(await run({ batchSize: 2 })).toMatchObject({ revocation_log: 3 })
-  const left = await db.selectFrom('revocation_log').select('userId').execute()
+  expect(await run({ batchSize: 2 })).toMatchObject({ 'sallyport.revocation_log': 3 })
+  const left = await db.selectFrom('sallyport.revocation_log').select('userId').execute()
   expect(left).toEqual([{ userId: 'kept' }])
 })
 
-test.each(['serviceToken', 'serviceCall'] as const)(
+test.each(['sallyport.service_token', 'sallyport.service_call'] as const)(
   'deletes expired rows of service calls in %s',
   async (table) => {
     const add = (id: string, expiresAt: Date) =>
-      table === 'serviceToken'
+      table === 'sallyport.service_token'
         ? db.insertInto(table).values({ id, expiresAt }).execute()
         : db.insertInto(table).values({ id, fn: 'f', body: 'b', userId, result: null, expiresAt }).execute()
     await add('old', now())
@@ -201,11 +209,11 @@ describe('the tables of plugins', () => {
     expect(await run()).not.toHaveProperty('knownDevice')
     expect(await run({ tables: ['verification', 'knownDevice'], batchSize: 1 })).toEqual({
       session: 0,
-      audit: 0,
-      rateLimit: 0,
-      revocation_log: 0,
-      serviceToken: 0,
-      serviceCall: 0,
+      'sallyport.audit': 0,
+      'sallyport.rate_limit': 0,
+      'sallyport.revocation_log': 0,
+      'sallyport.service_token': 0,
+      'sallyport.service_call': 0,
       verification: 0,
       knownDevice: 1,
     })

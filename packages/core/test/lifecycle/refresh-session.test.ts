@@ -52,7 +52,7 @@ async function start(session: AuthConfigOptions['session'] = {}, { rememberMe = 
 
 const auditOf = ({ db }: TestAuth, { sessionId }: TestSession) =>
   db
-    .selectFrom('audit')
+    .selectFrom('sallyport.audit')
     .select(['type', 'actorId', 'detail'])
     .where('sessionId', '=', sessionId)
     .where('type', '!=', 'session.created')
@@ -507,7 +507,7 @@ describe('with rotation', () => {
     const { refresh, db, events } = await start(ROTATING)
     const { secret } = parseSessionCookie(newCookie(await refresh()))
     const stored = await Promise.all(
-      (['session', 'audit'] as const).map((table) => db.selectFrom(table).selectAll().execute()),
+      (['session', 'sallyport.audit'] as const).map((table) => db.selectFrom(table).selectAll().execute()),
     )
     expect(JSON.stringify([stored, events])).not.toContain(secret)
   })

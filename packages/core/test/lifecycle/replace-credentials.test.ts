@@ -109,7 +109,10 @@ test('the change is announced and recorded', async () => {
   const event = { type: 'session.version-changed', userId, sessionId, cause: 'copies-revoked', version: 2 }
   expect(events).toEqual([{ ...event, at: clock.now() }])
   expect(published).toEqual([{ sessionId, userId }])
-  const records = db.selectFrom('audit').select(['type', 'detail']).where('sessionId', '=', sessionId)
+  const records = db
+    .selectFrom('sallyport.audit')
+    .select(['type', 'detail'])
+    .where('sessionId', '=', sessionId)
   const [, record] = await records.orderBy('createdAt').execute()
   expect(record?.type).toBe('session.version-changed')
   expect(JSON.parse(record?.detail ?? '')).toEqual({ cause: 'copies-revoked', version: 2 })

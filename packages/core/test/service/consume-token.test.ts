@@ -44,7 +44,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     const { db } = await (await create()).open()
     const token = newToken()
     await consumeToken(db, token)
-    const [row] = await db.selectFrom('serviceToken').selectAll().execute()
+    const [row] = await db.selectFrom('sallyport.service_token').selectAll().execute()
     expect({ id: row?.id, expiresAt: new Date(row?.expiresAt ?? 0) }).toEqual({
       id: JSON.stringify(['edge', token.id]),
       expiresAt: new Date('2026-11-21T10:10:30.000Z'),

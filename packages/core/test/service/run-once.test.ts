@@ -98,13 +98,14 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     const { database, here, there } = await twoNodes()
     const onError = vi.fn()
     const call = { ...newCall(), onError }
+    const table = database.internal('service_call')
     const outcome = runOnce(here.db, call, async () => {
-      await database.run('alter table "serviceCall" rename to elsewhere')
+      await database.run(`alter table ${table} rename column result to elsewhere`)
       return 'saved'
     })
     expect(await outcome).toEqual({ state: 'done', result: 'saved' })
     expect(onError).toHaveBeenCalledOnce()
-    await database.run('alter table elsewhere rename to "serviceCall"')
+    await database.run(`alter table ${table} rename column elsewhere to result`)
     const work = vi.fn(async () => 'saved')
     for (const { db } of [here, there]) expect(await runOnce(db, call, work)).toEqual({ state: 'unknown' })
     expect(work).not.toHaveBeenCalled()
@@ -138,14 +139,14 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect([...results, repeated]).toEqual(
       ['of ada', 'of eve', 'of null', 'of null', 'of ada'].map((result) => ({ state: 'done', result })),
     )
-    expect(await here.db.selectFrom('serviceCall').select('id').execute()).toHaveLength(4)
+    expect(await here.db.selectFrom('sallyport.service_call').select('id').execute()).toHaveLength(4)
   })
 
   test('stores only a hash of the key, and deletes the row after a day', async () => {
     const { here } = await twoNodes()
     const call = newCall()
     await runOnce(here.db, call, async () => 'saved')
-    const [row] = await here.db.selectFrom('serviceCall').selectAll().execute()
+    const [row] = await here.db.selectFrom('sallyport.service_call').selectAll().execute()
     expect({ ...row, expiresAt: new Date(row?.expiresAt ?? 0) }).toEqual({
       id: expect.stringMatching(/^[\w-]{43}$/),
       fn: 'report.save',

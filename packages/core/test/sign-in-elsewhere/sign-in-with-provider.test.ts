@@ -102,7 +102,7 @@ describe('sign-in at an OpenID provider', () => {
     await signIn(browser)
     const { user } = await browser.ask(ENDPOINTS.getSession)
     const records = await auth.db
-      .selectFrom('audit')
+      .selectFrom('sallyport.audit')
       .select('type')
       .where('userId', '=', user.id)
       .orderBy('type')

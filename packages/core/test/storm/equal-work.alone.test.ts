@@ -31,7 +31,7 @@ afterAll(() => auth.close())
 test('a wrong password and an unknown account cause the same statements, one password check of the same cost, and one record', async () => {
   const [known, unknown] = [await signIn('known@example.com'), await signIn('nobody@example.com')]
   expect(known.status).toBe(401)
-  expect(known.statements).toContainEqual(expect.stringMatching(/insert into "audit"/))
+  expect(known.statements).toContainEqual(expect.stringMatching(/insert into "sallyport_audit"/))
   expect(known).toMatchObject({ records: 1, costs: [expect.stringMatching(/^\$argon2id\$/)] })
   expect(unknown).toEqual(known)
 })
@@ -51,7 +51,7 @@ test('a password reset causes the same statements with and without an account, w
 /** Counts the writes that replace links, for addresses without an account. */
 async function countPretended(): Promise<number> {
   const rows = await auth.db
-    .selectFrom('rateLimit')
+    .selectFrom('sallyport.rate_limit')
     .select('key')
     .where('key', 'like', 'placeholder:%')
     .execute()
@@ -97,6 +97,10 @@ async function signIn(email: string): Promise<Work> {
 }
 
 async function countRecords(): Promise<number> {
-  const rows = await auth.db.selectFrom('audit').select('id').where('type', '=', 'sign-in.failed').execute()
+  const rows = await auth.db
+    .selectFrom('sallyport.audit')
+    .select('id')
+    .where('type', '=', 'sign-in.failed')
+    .execute()
   return rows.length
 }

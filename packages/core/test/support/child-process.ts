@@ -15,6 +15,8 @@ export interface Child {
 const FIXTURES = {
   holdWriteLock: new URL('../fixtures/hold-write-lock.ts', import.meta.url),
   openDatabase: new URL('../fixtures/open-database.ts', import.meta.url),
+  writeSteadily: new URL('../fixtures/write-steadily.ts', import.meta.url),
+  writeOften: new URL('../fixtures/write-often.ts', import.meta.url),
 }
 
 export function startFixture(name: keyof typeof FIXTURES, ...args: string[]): Child {

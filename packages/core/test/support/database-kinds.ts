@@ -10,22 +10,24 @@ import { openSqlite, openSqliteStore } from '@sallyport/core/sqlite'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll } from 'vitest'
+import type { OpenedStore } from '../../src/database/database.ts'
+import { INTERNAL_SCHEMA, type InternalTable, internalTable } from '../../src/database/internal-tables.ts'
 import { type PostgresServer, testPostgres } from './postgres.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
-type Row = Record<string, unknown>
+export type Row = Record<string, unknown>
 
 /** What an app opens, on either database. */
 export type OpenDatabase = Awaited<ReturnType<typeof openSqlite>> | Awaited<ReturnType<typeof openPostgres>>
-export type OpenStore =
-  | Awaited<ReturnType<typeof openSqliteStore>>
-  | Awaited<ReturnType<typeof openPostgresStore>>
+export type OpenStore = OpenedStore
 
 /** A test database, and a connection to it outside any store. */
 export interface TestDatabase {
   readonly url: string
-  open(options?: { columns?: AddedColumns }): Promise<OpenDatabase>
-  openStore(mapping: StoreMapping): Promise<OpenStore>
+  /** Returns the quoted name of an internal table. */
+  internal(table: InternalTable): string
+  open(options?: { columns?: AddedColumns; migrate?: boolean }): Promise<OpenDatabase>
+  openStore(mapping: StoreMapping, options?: { columns?: AddedColumns }): Promise<OpenStore>
   /** Runs statements directly. */
   run(sql: string): Promise<void>
   rows(sql: string): Promise<Row[]>
@@ -34,13 +36,15 @@ export interface TestDatabase {
 /** SQLite or PostgreSQL. */
 export interface DatabaseKind {
   readonly name: 'SQLite' | 'PostgreSQL'
+  /** How it's opened. */
+  readonly driver: string
   /** Creates an empty database. Everything opened on it is closed after the tests of the file. */
   create(): Promise<TestDatabase>
 }
 
 const closing: (() => unknown)[] = []
 
-function closeLater<Closable extends { close(): Promise<void> }>(opened: Closable): Closable {
+export function closeLater<Closable extends { close(): Promise<void> }>(opened: Closable): Closable {
   closing.push(opened.close)
   return opened
 }
@@ -64,16 +68,20 @@ function sqliteKind(): DatabaseKind {
   let files = 0
   return {
     name: 'SQLite',
+    driver: 'a URL',
     async create() {
       const url = join(directory, `${files++}.db`)
       const hand = new Database(url)
+      hand.pragma('journal_mode = wal')
       hand.pragma('synchronous = off')
       hand.pragma('foreign_keys = on')
       closing.push(() => hand.close())
       return {
         url,
+        internal: (table) => internalTable({ engine: 'sqlite', schema: INTERNAL_SCHEMA }, table),
         open: async (options) => closeLater(await openSqlite(url, options)),
-        openStore: async (mapping) => closeLater(await openSqliteStore(url, { mapping })),
+        openStore: async (mapping, further) =>
+          closeLater(await openSqliteStore(url, { mapping, ...further })),
         run: async (sql) => void hand.exec(sql),
         rows: async (sql) => hand.prepare<[], Row>(sql).all(),
       }
@@ -87,6 +95,7 @@ export function postgresKind(server: PostgresServer, options?: PostgresOptions):
   let databases = 0
   return {
     name: 'PostgreSQL',
+    driver: 'a URL',
     async create() {
       const url = await server.createDatabase(`test_${databases++}`)
       // One connection, replaced after the server was down.
@@ -95,8 +104,11 @@ export function postgresKind(server: PostgresServer, options?: PostgresOptions):
       closing.push(() => hand.end())
       return {
         url,
+        internal: (table) =>
+          internalTable({ engine: 'postgres', schema: options?.schema ?? INTERNAL_SCHEMA }, table),
         open: async (further) => closeLater(await openPostgres(url, { ...options, ...further })),
-        openStore: async (mapping) => closeLater(await openPostgresStore(url, { ...options, mapping })),
+        openStore: async (mapping, further) =>
+          closeLater(await openPostgresStore(url, { ...options, mapping, ...further })),
         run: async (sql) => void (await hand.query(sql)),
         rows: async (sql) => (await hand.query<Row>(sql)).rows,
       }
@@ -105,7 +117,7 @@ export function postgresKind(server: PostgresServer, options?: PostgresOptions):
 }
 
 /** Closes everything before the server stops: hooks registered last run first. */
-function closeAfterAll(): void {
+export function closeAfterAll(): void {
   afterAll(async () => {
     for (const close of closing.splice(0).reverse()) await close()
   })

@@ -33,7 +33,7 @@ export async function dumpTables({ db }: Pick<TestAuth, 'db'>): Promise<Dump> {
   const { rows } = await db.executeQuery(query)
   for (const { name, content } of rows) {
     const row: Record<string, unknown> = JSON.parse(content)
-    if (name !== 'audit' || row.type !== 'sign-in.failed') dump[name]?.push(row)
+    if (name !== 'sallyport_audit' || row.type !== 'sign-in.failed') dump[name]?.push(row)
   }
   return dump
 }

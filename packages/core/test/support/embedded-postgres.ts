@@ -53,6 +53,8 @@ export async function startPostgres(settings?: Readonly<Record<string, string>>)
       unix_socket_directories: '',
       // A crash of the server alone loses no data with these settings.
       fsync: 'off',
+      // Files that share a server keep their connections until they end.
+      max_connections: '400',
       ...settings,
     },
   })

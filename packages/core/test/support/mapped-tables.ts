@@ -17,7 +17,7 @@ export interface Encoding {
  * It is already tomorrow in Kiritimati, and still yesterday in Los Angeles, which reveals a mixed-up time
  * zone.
  */
-const SETTINGS = { timezone: 'Pacific/Kiritimati', max_connections: '400' }
+const SETTINGS = { timezone: 'Pacific/Kiritimati' }
 
 /** Returns every way of each database, for `describe.each`. */
 export async function encodings(): Promise<Encoding[]> {

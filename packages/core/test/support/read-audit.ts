@@ -10,7 +10,7 @@ export async function readAudit(
   userId: string,
 ): Promise<Record<string, unknown>[]> {
   const rows = await db
-    .selectFrom('audit')
+    .selectFrom('sallyport.audit')
     .selectAll()
     .where('userId', '=', userId)
     .orderBy(sql`rowid`)

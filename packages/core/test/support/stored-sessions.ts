@@ -33,9 +33,10 @@ export async function storeSession(
 export const OURS = { version: 1, issuer: 'http://localhost:3000' } as const
 
 /** Returns the entries of the log in order, and deletes them. */
-export async function takeLog({ rows, run }: TestDatabase): Promise<(string | null)[][]> {
-  const entries = await rows('select "sessionId", "userId" from revocation_log order by seq')
-  await run('delete from revocation_log')
+export async function takeLog({ rows, run, internal }: TestDatabase): Promise<(string | null)[][]> {
+  const log = internal('revocation_log')
+  const entries = await rows(`select "sessionId", "userId" from ${log} order by seq`)
+  await run(`delete from ${log}`)
   return entries.map(({ sessionId, userId }) => [asText(sessionId), asText(userId)])
 }
 

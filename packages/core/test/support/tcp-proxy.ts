@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Transform } from 'node:stream'
 import { onTestFinished } from 'vitest'
 
 /** A proxy that can delay connections to a server. */
@@ -30,8 +31,12 @@ const ERROR_RESPONSE = 'E'.charCodeAt(0)
 /** PostgreSQL's message when a connection is ready. */
 const READY = 'Z\0\0\0\x05I'
 
-/** Runs a proxy between a test and a server until the test ends. */
-export async function startProxy(target: number): Promise<TcpProxy> {
+/**
+ * Runs a proxy between a test and a server until the test ends.
+ *
+ * @param options.delayMs how much later bytes arrive, in each direction
+ */
+export async function startProxy(target: number, { delayMs = 0 } = {}): Promise<TcpProxy> {
   const open = new Set<Socket>()
   /** Connects the two ends of a connection again. */
   const onResume = new Map<Socket, () => void>()
@@ -55,6 +60,11 @@ export async function startProxy(target: number): Promise<TcpProxy> {
       if (data.includes(READY) || data[0] === ERROR_RESPONSE) unanswered.delete(client)
     })
     client.on('close', () => server.destroy())
+    if (delayMs > 0) {
+      client.pipe(delayed(delayMs)).pipe(server)
+      server.pipe(delayed(delayMs)).pipe(client)
+      return
+    }
     client.pipe(server).pipe(client)
     if (isPaused) server.unpipe(client).pause()
     onResume.set(server, () => server.pipe(client))
@@ -111,4 +121,17 @@ export async function startProxy(target: number): Promise<TcpProxy> {
       for (const socket of open) socket.destroy()
     },
   }
+}
+
+/** Passes bytes on later, like a long line: in order, and without limiting how many are on their way. */
+function delayed(delayMs: number): Transform {
+  return new Transform({
+    transform(chunk, _encoding, done) {
+      setTimeout(() => this.push(chunk), delayMs)
+      done()
+    },
+    flush(done) {
+      setTimeout(done, delayMs)
+    },
+  })
 }

@@ -112,7 +112,11 @@ test('a scenario replaces the user of the browser', async () => {
   const { jar, client, userId } = await app.signIn('grace')
   await enter('normal', OWN, jar.fetch)
   expect(await client.me.query()).toMatchObject({ email: 'gate@localhost' })
-  const left = await app.db.selectFrom('audit').select('detail').where('userId', '=', userId).execute()
+  const left = await app.db
+    .selectFrom('sallyport.audit')
+    .select('detail')
+    .where('userId', '=', userId)
+    .execute()
   expect(left.map(({ detail }) => JSON.parse(detail))).toContainEqual({ cause: 'replaced' })
 })
 

@@ -1,23 +1,56 @@
-import type { AuthConfig, AuthError, Session, SessionDatabase } from '@sallyport/core'
+import type {
+  AuthConfig,
+  AuthDatabase,
+  AuthError,
+  AuthStore,
+  Session,
+  SessionDatabase,
+} from '@sallyport/core'
 import { ConfigurationError } from '@sallyport/core'
-import { transact } from '@sallyport/core/internal/server'
+import { transact, transactInClient, transactionsOf } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { authRequest } from './auth-handle.ts'
 import type { CallLease } from './call-lease.ts'
+import type { StoreContext } from './context.ts'
 import { storeOf } from './get-session.ts'
 import type { CallOptions } from './middleware.ts'
 
-type Transactional<Trx> = {
+type KyselyClient<Trx> = {
   transaction(): { execute(callback: (trx: Trx) => Promise<unknown>): unknown }
 }
+type PrismaClient<Trx> = { $transaction(work: (trx: Trx) => Promise<unknown>): Promise<unknown> }
+type DrizzleClient<Trx> = { transaction(work: (trx: Trx) => Promise<unknown>): unknown }
 
-/** The transaction of a database: with the app's tables if it is Kysely's, else with Sallyport's. */
+/** The transaction of a database: that of Kysely, Prisma, or Drizzle, else Sallyport's own. */
 export type TransactionOf<Db> =
-  Db extends Transactional<infer Trx>
+  Db extends KyselyClient<infer Trx>
     ? Trx
-    : SessionDatabase['db'] extends Transactional<infer Trx>
+    : Db extends PrismaClient<infer Trx>
       ? Trx
-      : never
+      : Db extends DrizzleClient<infer Trx>
+        ? Trx
+        : SessionDatabase['db'] extends KyselyClient<infer Trx>
+          ? Trx
+          : never
+
+/** Rejects a store whose client has no interactive transactions, such as Cloudflare D1. */
+type Interactive<Db> =
+  Db extends AuthDatabase<infer Store>
+    ? [Extract<keyof Store, 'database' | 'locks'>] extends [never]
+      ? 'The client of ctx.db has no interactive transactions'
+      : unknown
+    : unknown
+
+/** Accepts a client whose transactions are synchronous, such as Drizzle on better-sqlite3, or any other. */
+type Mode<Db, Wanted extends 'sync' | 'async'> = (
+  Db extends { transaction(...options: never): infer Result }
+    ? unknown extends Result
+      ? 'sync'
+      : 'async'
+    : 'async'
+) extends Wanted
+  ? unknown
+  : 'The transactions of this client are synchronous: the function must not return a promise'
 
 /** The context member that {@link sensitiveSessionMiddleware} adds for writes. */
 export interface TransactionContext {
@@ -29,12 +62,19 @@ export interface TransactionContext {
    * `fn` has 2 s once the locks are held. After that, or when the client disconnects, everything is rolled
    * back and `trx` rejects every call. `fn` never runs twice, and transactions of a call can't overlap.
    *
+   * With Drizzle or Prisma, `trx` is the transaction of that client, and the rollback waits until `fn`
+   * returns. Drizzle on better-sqlite3 is synchronous, so `fn` can't be `async`.
+   *
    * @throws AuthError with the reason if the session no longer authorizes the call; `SESSIONS_UNAVAILABLE` if
    * `fn` takes too long or deadlocks, or the database is gone. Don't catch it: the client needs the reason
-   * @throws ConfigurationError without a Kysely database. Call `lockSession` in your own transaction instead
+   * @throws ConfigurationError for another client. Call `lockSession` in your own transaction instead
    */
   transaction<Db, Result>(
-    this: { readonly db: Db },
+    this: { readonly db: Db & Mode<Db, 'sync'> & Interactive<Db> },
+    fn: (trx: TransactionOf<Db>) => Result extends PromiseLike<unknown> ? never : Result,
+  ): Promise<Result>
+  transaction<Db, Result>(
+    this: { readonly db: Db & Mode<Db, 'async'> & Interactive<Db> },
     fn: (trx: TransactionOf<Db>) => Promise<Result>,
   ): Promise<Result>
 }
@@ -48,23 +88,24 @@ export function createTransaction(
   const { config } = ctx.auth[authRequest]
   let isOpen = false
 
-  return async (fn) => {
-    const { database, limitStatements } = storeOf(ctx)
-    if (database === undefined)
-      throw new ConfigurationError(
-        'ctx.transaction needs the db of openSqlite() or openPostgres(): in a transaction of another library, call lockSession() first',
-      )
+  return async (fn: (trx: never) => unknown) => {
+    const store = storeOf(ctx)
     // A second transaction would wait for a lock that the first one holds.
     if (isOpen) throw new Error('This call has an open ctx.transaction. Use its trx, or wait until it ends')
     isOpen = true
-    const { db, columns } = database
     const authorize = (session: Session) => {
       const error = errorOf(session, config) ?? lease.errorOf(session)
       if (error !== null) throw error
     }
-    const options = { config, columns, authorize, signal, limitStatements }
+    const options = { config, authorize, signal }
+    const { identity } = lease.read
+    const work = (trx: object) => fn(trx as never)
     try {
-      return await transact(db, lease.read.identity, options, (trx) => fn(trx as never))
+      const { database, limitStatements } = store
+      if (database === undefined)
+        return await transactInClient(identity, { ...options, ...clientOf(ctx, store) }, work)
+      const { db, columns } = database
+      return await transact(db, identity, { ...options, columns, limitStatements }, async (trx) => work(trx))
     } catch (cause) {
       const isCallerGone = signal?.aborted && cause === signal.reason
       throw isCallerGone ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause }) : cause
@@ -72,4 +113,14 @@ export function createTransaction(
       isOpen = false
     }
   }
+}
+
+/** @throws ConfigurationError if the database isn't a client with transactions that we know */
+function clientOf(ctx: StoreContext, { locks }: AuthStore) {
+  const client = 'db' in ctx ? ctx.db : null
+  const transactions = client && locks ? transactionsOf(client, locks.sql.engine) : null
+  if (client && locks && transactions) return { client, locks, transactions }
+  throw new ConfigurationError(
+    'ctx.transaction needs a ctx.db of Kysely, Drizzle, or Prisma, and a store with transactions. With another client, call lockSession() first in its transaction.',
+  )
 }

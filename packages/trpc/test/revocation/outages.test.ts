@@ -100,7 +100,8 @@ outage(
     expect(heldUp.isOver).toBe(true)
     expect(revoked.length).toBeGreaterThan(first.length)
     await expectEnds(revoked)
-    for (const { proxy } of places) expect(proxy.attempts.mostAtOnce).toBe(1)
+    // A node with a pool of ten makes at most thirteen connections.
+    for (const { proxy } of places) expect(proxy.attempts.mostAtOnce).toBeLessThanOrEqual(13)
   },
 )
 

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../../../core/test/hostile/random.ts'
-import { ACCEPTED, countIn } from './answer.ts'
-import { callOverEvents, callOverHttp, openSocket } from './calls.ts'
+import { ACCEPTED } from './answer.ts'
+import { type Counts, callAround, sum } from './call-around.ts'
+import { callOverHttp, openSocket } from './calls.ts'
 import { DATABASES, type SharedDatabase } from './databases.ts'
 import { figuresOf } from './figures.ts'
 import { STREAMS } from './live-streams.ts'
 import { startLoad } from './load.ts'
-import { BANNED, KINDS, type Kind, reasonAfter, revoke } from './revocations.ts'
+import { BANNED, KINDS, reasonAfter, revoke } from './revocations.ts'
 import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
@@ -137,39 +138,3 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
     if (IS_FULL) expect(times.p99).toBeLessThan(250)
   })
 })
-
-/** Counts of the calls by result. */
-interface Counts {
-  readonly before: Record<string, number>
-  /** Sent before the acknowledgment, so either result is correct. */
-  readonly during: Record<string, number>
-  /** Also by kind of revocation. */
-  readonly after: Record<string, number>
-}
-
-/** Calls before, during, and after a session's revocation, on both nodes over all transports. */
-async function callAround(
-  acknowledge: () => Promise<number>,
-  { nodes, victim, kind, counts }: { nodes: Nodes; victim: SignedIn; kind: Kind; counts: Counts },
-): Promise<void> {
-  const sockets = await Promise.all(nodes.map((node) => openSocket(node, victim)))
-  const callAll = () =>
-    Promise.all([
-      ...nodes.map((node) => callOverHttp(node, victim)),
-      ...nodes.map((node) => callOverEvents(node, victim)),
-      ...sockets.map((socket) => socket.call()),
-    ])
-  for (const answer of await callAll()) countIn(counts.before, answer)
-  const after = acknowledge().then((status) => {
-    expect(status, kind).toBe(200)
-    return callAll()
-  })
-  const during = callAll()
-  for (const answer of await during) countIn(counts.during, answer)
-  for (const answer of await after) countIn(counts.after, answer, `${kind}: `)
-  for (const socket of sockets) socket.close()
-}
-
-function sum(counts: Record<string, number>): number {
-  return Object.values(counts).reduce((total, part) => total + part, 0)
-}

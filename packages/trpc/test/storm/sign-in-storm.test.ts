@@ -61,7 +61,7 @@ describe.each(STORMS)(`${ATTEMPTS} sign-ins at once $storm`, ({ attempt, checked
     expect(reports.flatMap(({ errors }) => errors)).toEqual([])
     const { db } = nodes.database
     const audit = await db
-      .selectFrom('audit')
+      .selectFrom('sallyport.audit')
       .select(['detail'])
       .where('type', '=', 'sign-in.failed')
       .execute()

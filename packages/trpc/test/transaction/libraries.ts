@@ -53,9 +53,7 @@ export async function withDrizzle(url: string): Promise<OwnTransactions> {
 }
 
 export async function withPrisma(url: string): Promise<OwnTransactions> {
-  const PrismaClient = await generatePrismaClient()
-  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: url }) })
-  afterAll(() => prisma.$disconnect())
+  const prisma = await createPrisma(url)
   return (work) =>
     prisma.$transaction((tx) =>
       work({
@@ -65,8 +63,16 @@ export async function withPrisma(url: string): Promise<OwnTransactions> {
     )
 }
 
+/** Generates and opens a client. */
+export async function createPrisma(url: string): Promise<Prisma> {
+  const PrismaClient = await generatePrismaClient()
+  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: url }) })
+  afterAll(() => prisma.$disconnect())
+  return prisma
+}
+
 /** The parts of a generated client that the tests use. */
-interface Prisma {
+export interface Prisma {
   $transaction<Result>(work: (tx: PrismaTransaction) => Promise<Result>): Promise<Result>
   $disconnect(): Promise<void>
 }

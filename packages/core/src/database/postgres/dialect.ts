@@ -1,37 +1,81 @@
 import {
-  type AbortableOperationOptions,
+  CompiledQuery,
   type DatabaseConnection,
   type Dialect,
+  IdentifierNode,
+  PostgresDriver as KyselyDriver,
   PostgresDialect,
-  PostgresDriver,
+  PostgresQueryCompiler,
+  type QueryResult,
+  type SchemableIdentifierNode,
 } from 'kysely'
-import type { Pool } from 'pg'
+import { ConfigurationError } from '../../protocol/errors.ts'
+import { INTERNAL_SCHEMA } from '../internal-tables.ts'
 import { transactionSeal } from '../transaction-seal.ts'
+import type { PostgresDriver, ReservedConnection } from './driver.ts'
 import { orUnavailable } from './errors.ts'
 
-/** Creates the Kysely dialect for a pool. Errors of a connection become `SESSIONS_UNAVAILABLE`. */
-export function postgresDialect(pool: Pool): Dialect {
-  const config = { pool }
-  return Object.assign(new PostgresDialect(config), { createDriver: () => new PoolDriver(config) })
+/**
+ * Creates the Kysely dialect for a driver. Errors of a connection become `SESSIONS_UNAVAILABLE`.
+ * @param options.schema the schema of our internal tables
+ */
+export function postgresDialect(driver: PostgresDriver, options: { schema: string }): Dialect {
+  return Object.assign(new PostgresDialect(NO_POOL), {
+    createDriver: () => new DialectDriver(driver),
+    createQueryCompiler: () => new SchemaCompiler(options.schema),
+  })
 }
 
-type Connection = Parameters<PostgresDriver['rollbackTransaction']>[0]
+/** Replaces the schema in the Kysely names of our internal tables by the configured one. */
+class SchemaCompiler extends PostgresQueryCompiler {
+  readonly #schema: IdentifierNode
 
-class PoolDriver extends PostgresDriver {
-  readonly #known = new WeakSet<DatabaseConnection>()
+  constructor(schema: string) {
+    super()
+    this.#schema = IdentifierNode.create(schema)
+  }
+
+  protected override visitSchemableIdentifier(node: SchemableIdentifierNode): void {
+    const isInternal = node.schema?.name === INTERNAL_SCHEMA
+    super.visitSchemableIdentifier(isInternal ? { ...node, schema: this.#schema } : node)
+  }
+}
+
+/** Kysely's own driver needs a pool of the package `pg`. Ours overrides what uses it. */
+const NO_POOL = { pool: () => Promise.reject(new Error('not used')) }
+
+class DialectDriver extends KyselyDriver {
+  readonly #driver: PostgresDriver
+  readonly #reserved = new WeakMap<DatabaseConnection, ReservedConnection>()
   readonly #seal = transactionSeal()
 
-  override async acquireConnection(options?: AbortableOperationOptions): Promise<DatabaseConnection> {
-    const connection = await orUnavailable(super.acquireConnection(options))
-    if (!this.#known.has(connection)) {
-      this.#known.add(connection)
-      // The driver identifies connections by reference, so this one is patched instead of wrapped.
-      const execute = connection.executeQuery.bind(connection)
-      connection.executeQuery = async (query, options) => {
-        this.#seal.check(connection)
-        return orUnavailable(execute(query, options))
-      }
+  constructor(driver: PostgresDriver) {
+    super(NO_POOL)
+    this.#driver = driver
+  }
+
+  override async init(): Promise<void> {}
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    const { connect } = this.#driver
+    const reserved =
+      connect === undefined ? withoutTransactions(this.#driver) : await orUnavailable(connect())
+    const check = () => this.#seal.check(connection)
+    const connection: DatabaseConnection = {
+      async executeQuery<Row>({ sql: text, parameters: values }: CompiledQuery): Promise<QueryResult<Row>> {
+        check()
+        const { command, rowCount, rows } = await orUnavailable(reserved.query<Row>({ text, values }))
+        // Kysely compares the command, since PostgreSQL ends an aborted transaction with `ROLLBACK`.
+        if (command === 'COMMIT' || command === 'ROLLBACK') return { rows: [{ command } as Row] }
+        const isWrite = /^(INSERT|UPDATE|DELETE|MERGE)$/.test(command)
+        return isWrite ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows }
+      },
+      // biome-ignore lint/correctness/useYield: Kysely requires it.
+      async *streamQuery() {
+        throw new ConfigurationError('Rows can not be streamed. Execute the query instead.')
+      },
     }
+    this.#reserved.set(connection, reserved)
     return connection
   }
 
@@ -39,7 +83,26 @@ class PoolDriver extends PostgresDriver {
     return this.#seal.around(connection, () => super.commitTransaction(connection))
   }
 
-  override rollbackTransaction(connection: Connection): Promise<void> {
-    return this.#seal.around(connection, () => super.rollbackTransaction(connection))
+  override rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.#seal.around(connection, async () => {
+      await connection.executeQuery(CompiledQuery.raw('rollback'))
+    })
+  }
+
+  override async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    this.#reserved.get(connection)?.release()
+  }
+
+  override async destroy(): Promise<void> {}
+}
+
+function withoutTransactions({ query }: PostgresDriver): ReservedConnection {
+  return {
+    async query(statement) {
+      if (/^(begin|start transaction)\b/.test(statement.text))
+        throw new ConfigurationError('Transactions are not possible over HTTP. Pass a Pool instead.')
+      return query(statement)
+    },
+    release() {},
   }
 }

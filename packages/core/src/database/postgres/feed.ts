@@ -1,45 +1,57 @@
-import type { Client, Notification, Pool } from 'pg'
-import * as z from 'zod/mini'
 import { withDeadline } from '../../protocol/deadline.ts'
 import { backOff } from '../../protocol.ts'
 import { memoryFeed, type Revocation, type RevocationFeed } from '../../revocations/feed.ts'
-import { CHANNEL } from '../revocation-log.ts'
-import { type PostgresConnector, RECONNECT_PAUSE } from './connect.ts'
+import { channelOf, internalTable } from '../internal-tables.ts'
+import { missesInternalTable } from '../restore-tables.ts'
+import { RECONNECT_PAUSE } from './attempts.ts'
+import type { PostgresConnector } from './connect.ts'
+import { deliveryTest } from './delivery.ts'
+import type { Listening, Query } from './driver.ts'
 import { isStatementFault } from './errors.ts'
+import { openLog } from './log-reader.ts'
 
 /** How often to read the log without a notification, in case the connection has died. */
 const HEARTBEAT_MS = 5_000
 
-/** The size of a page of the log. Each page is published in a separate turn of the event loop. */
-const PAGE_SIZE = 500
+const EVERYONE: Revocation = { sessionId: null, userId: null }
 
-interface Entry extends Revocation {
-  readonly seq: string
+interface FeedOptions {
+  /** Runs a statement on a connection that doesn't listen. */
+  readonly otherConnection: Query
+  /** Creates the log again if another tool dropped it. */
+  readonly restore: () => Promise<unknown>
 }
 
 /**
  * Creates a feed for all processes that share a database. Publishes changes of this process at once, and
  * changes of others when the database notifies this node. A new connection reads missed changes from the log.
- * During an outage, streams rely on their leases. Closes a connection that doesn't respond in time.
+ * During an outage, and where notifications don't arrive, streams rely on their leases. Every heartbeat reads
+ * the log and tests the delivery. Closes a connection that doesn't respond in time.
  */
 export async function postgresFeed(
-  connector: PostgresConnector,
+  { driver, lookupTimeoutMs: timeoutMs, schema }: PostgresConnector,
+  { otherConnection, restore }: FeedOptions,
 ): Promise<RevocationFeed & { close(): Promise<void> }> {
-  const { lookupTimeoutMs: timeoutMs } = connector
+  const internal = { engine: 'postgres', schema } as const
+  const channel = channelOf(schema)
   const local = memoryFeed()
-  /** The oldest open transaction at the last read: sequence numbers don't follow the order of commits. */
-  let since = await oldestOpenTransaction(connector.pool)
-  /** Entries of later transactions that were already read. */
-  let known = new Set<string>()
-  /** Entries notified since. Any database user can notify, so this only skips these entries of the log. */
-  let notified = new Set<string>()
   let isClosed = false
   let failures = 0
-  let client: Client | null = null
+  let current: Pick<Listening, 'close'> | null = null
   let reading: Promise<void> = Promise.resolve()
   let readNow = () => {}
+  const delivery = deliveryTest(Math.min(timeoutMs, HEARTBEAT_MS / 2))
+  const log = await openLog({
+    query: driver.query,
+    table: internalTable(internal, 'revocation_log'),
+    timeoutMs,
+    isMissing: (error) => isStatementFault(error) && !missesInternalTable(error, internal),
+    publish(entry) {
+      if (!isClosed) local.publish(entry)
+    },
+  })
 
-  async function listen(): Promise<void> {
+  async function run(): Promise<void> {
     while (!isClosed) {
       try {
         await listenOnce()
@@ -51,103 +63,77 @@ export async function postgresFeed(
     }
   }
 
-  /** Returns or throws when the connection has ended. */
+  /** Returns or throws when the connection has ended, or after a heartbeat if nothing was delivered. */
   async function listenOnce(): Promise<void> {
-    const listener = await connector.connect('sallyport-listen')
-    client = listener
     let hasEnded = isClosed
-    listener.once('end', () => {
+    let isHeartbeat = true
+    const { query, close, isListening } = await listen(() => {
       hasEnded = true
       readNow()
     })
-    listener.on('notification', receive)
+    current = { close }
     try {
-      if (!hasEnded)
-        await withDeadline(listener.query(`listen ${CHANNEL}`), timeoutMs).catch(ignoreStatementFault)
       while (!hasEnded && !isClosed) {
         // Created before the read, which may miss what is notified meanwhile.
-        const requested = Promise.withResolvers<void>()
-        readNow = requested.resolve
-        reading = readLog(listener)
+        const requested = Promise.withResolvers<boolean>()
+        readNow = () => requested.resolve(false)
+        reading = read(query, isHeartbeat && isListening)
         await reading
-        const timer = setTimeout(readNow, HEARTBEAT_MS).unref()
-        if (!hasEnded) await requested.promise
+        failures = 0
+        const timer = setTimeout(() => requested.resolve(true), HEARTBEAT_MS).unref()
+        if (!hasEnded) isHeartbeat = await requested.promise
         clearTimeout(timer)
+        if (isHeartbeat && !delivery.works) return
       }
     } finally {
-      client = null
-      void listener.end().catch(() => {})
+      current = null
+      delivery.skip()
+      close()
     }
   }
 
-  function receive({ payload }: Notification): void {
-    if (isClosed) return
-    const entry = parseEntry(payload)
-    if (entry === null) readNow()
-    else if (!known.has(entry.seq)) {
-      notified.add(entry.seq)
-      local.publish(entry)
+  /** Without LISTEN, only reads the log. */
+  async function listen(onEnd: () => void) {
+    const withoutListening = { query: driver.query, close() {}, isListening: false }
+    if (driver.listen === undefined) {
+      delivery.fail('unsupported')
+      return withoutListening
+    }
+    try {
+      const listening = await driver.listen(channel, { onPayload, onEnd })
+      return { ...listening, isListening: true }
+    } catch (error) {
+      if (!isStatementFault(error)) throw error
+      delivery.fail('rejected')
+      return withoutListening
     }
   }
 
-  async function readLog(listener: Client): Promise<void> {
-    const oldest = await withDeadline(oldestOpenTransaction(listener), timeoutMs)
-    const notifiedBefore = notified
-    notified = new Set()
-    const read = new Set<string>()
-    for (let last: Entry & { xid: string } = { xid: since, seq: '0', sessionId: null, userId: null }; ; ) {
-      const { rows } = await withDeadline(
-        listener.query<typeof last>(
-          `select xid, seq, "sessionId", "userId" from revocation_log
-            where (xid, seq) > ($1::text::xid8, $2::bigint) order by xid, seq limit ${PAGE_SIZE}`,
-          [last.xid, last.seq],
-        ),
-        timeoutMs,
-      )
-      for (const entry of rows) {
-        read.add(entry.seq)
-        const isPublished = [known, notifiedBefore, notified].some((entries) => entries.has(entry.seq))
-        if (!isPublished && !isClosed) local.publish(entry)
-        last = entry
-      }
-      if (rows.length < PAGE_SIZE || isClosed) break
-    }
-    since = oldest
-    known = read
-    failures = 0
+  function onPayload(payload: string): void {
+    if (!isClosed && !delivery.receive(payload) && !log.receive(payload)) readNow()
   }
 
-  void listen()
+  async function read(query: Query, isTest: boolean): Promise<void> {
+    if (isTest) await withDeadline(delivery.test(otherConnection, channel), timeoutMs).catch(delivery.skip)
+    await log.read(query).catch(restoreLog)
+  }
+
+  /** Changes may have been missed, so every stream validates its session again. */
+  async function restoreLog(error: unknown): Promise<void> {
+    if (!missesInternalTable(error, internal)) throw error
+    await restore()
+    if (!isClosed) local.publish(EVERYONE)
+  }
+
+  void run()
   return Object.assign(local, {
     async close() {
       isClosed = true
+      delivery.skip()
       // PostgreSQL finishes the statement of a closed connection and keeps its locks.
       await reading.catch(() => {})
-      void client?.end().catch(() => {})
+      current?.close()
+      readNow()
     },
   })
-}
-
-/** A compatible database without LISTEN: its log is read at every heartbeat. */
-function ignoreStatementFault(error: unknown): void {
-  if (!isStatementFault(error)) throw error
-}
-
-async function oldestOpenTransaction(connection: Pick<Pool, 'query'> | Client): Promise<string> {
-  const { rows } = await connection.query<{ xmin: string }>(
-    'select pg_snapshot_xmin(pg_current_snapshot())::text as xmin',
-  )
-  return rows[0]?.xmin ?? '0'
-}
-
-const Payload = z.tuple([z.string(), z.nullable(z.string()), z.nullable(z.string())])
-
-/** Returns null if the entry was too long for a notification, or another program sent it. */
-function parseEntry(payload = ''): Entry | null {
-  try {
-    const [seq, sessionId, userId] = Payload.parse(JSON.parse(payload))
-    return { seq, sessionId, userId }
-  } catch {
-    return null
-  }
 }

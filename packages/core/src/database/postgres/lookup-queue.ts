@@ -1,15 +1,11 @@
-import type { Client } from 'pg'
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
-import { isStatementFault, sqlState } from './errors.ts'
-import { type ConnectionOptions, lookupConnections } from './lookup-connections.ts'
+import type { LookupConnection, LookupConnections, LookupEvents } from './driver.ts'
+import { isStatementFault } from './errors.ts'
 
 const MAX_BATCH = 256
 const MAX_RESULTS_PER_TURN = 64
-
-/** The SQLSTATE of `cached plan must not change result type`. */
-const OUTDATED_PLAN = '0A000'
 
 interface Lookup extends PromiseWithResolvers<StoredSession | null> {
   readonly key: SessionKey
@@ -18,35 +14,41 @@ interface Lookup extends PromiseWithResolvers<StoredSession | null> {
   isRetry: boolean
 }
 
-interface QueueOptions extends Pick<ConnectionOptions, 'connector' | 'prepare'> {
+interface QueueOptions extends Pick<LookupEvents, 'prepare'> {
+  readonly openConnections: (events: LookupEvents) => LookupConnections
   /** Runs one statement for all keys, and returns their sessions in the same order. */
-  readonly findAll: (client: Client, keys: readonly SessionKey[]) => Promise<(StoredSession | null)[]>
+  readonly findAll: (
+    connection: LookupConnection,
+    keys: readonly SessionKey[],
+  ) => Promise<(StoredSession | null)[]>
+  readonly timeoutMs: number
 }
 
-export interface LookupQueue {
+export interface LookupQueue extends Pick<LookupConnections, 'current' | 'spare'> {
+  /** Resolves when the first lookup can be sent, and rejects if connecting fails. */
+  readonly opened: Promise<void>
   find(key: SessionKey): Promise<StoredSession | null>
   /** Rejects waiting and later lookups. Resolves when no statement is running. */
   close(): Promise<void>
 }
 
 /** Sends lookups in batches, one statement at a time. See `postgresLookups`. */
-export function lookupQueue({ connector, prepare, findAll }: QueueOptions): LookupQueue {
-  const { lookupTimeoutMs: timeoutMs } = connector
-  const connections = lookupConnections({ connector, prepare, onReady: resume, onOutage: rejectUntilReady })
+export function lookupQueue({ openConnections, prepare, findAll, timeoutMs }: QueueOptions): LookupQueue {
   let queue: Lookup[] = []
   let running: Promise<void> | null = null
   let outage: unknown = null
   let lastDurationMs = 0
+  const connections = openConnections({ prepare, onReady: resume, onOutage: rejectUntilReady })
 
   function send(): void {
     if (running !== null) return
-    const client = connections.current()
-    if (client === undefined) return
+    const connection = connections.current()
+    if (connection === undefined) return
     rejectLate()
     if (queue.length === 0) return
     const batch = queue.slice(0, MAX_BATCH)
     queue = queue.slice(MAX_BATCH)
-    running = run(client, batch).then(() => {
+    running = run(connection, batch).then(() => {
       running = null
       send()
     })
@@ -60,29 +62,31 @@ export function lookupQueue({ connector, prepare, findAll }: QueueOptions): Look
     rejectAll(late, new DeadlineError('No response in time'))
   }
 
-  async function run(client: Client, batch: readonly Lookup[]): Promise<void> {
+  async function run(connection: LookupConnection, batch: readonly Lookup[]): Promise<void> {
     const sentAt = performance.now()
     try {
       const keys = batch.map(({ key }) => key)
-      const sessions = await findAll(client, keys)
+      const sessions = await findAll(connection, keys)
       // Capped, or a lookup that was just queued could seem late.
       lastDurationMs = Math.min(performance.now() - sentAt, timeoutMs / 2)
       resolveAll(batch, sessions)
     } catch (error) {
       lastDurationMs = 0
-      await recover(client, batch, error)
+      await recover(connection, { batch, error })
     }
   }
 
-  async function recover(client: Client, batch: readonly Lookup[], error: unknown): Promise<void> {
-    // The outdated plan belongs to the connection, so it is replaced.
-    const isAtFault = isStatementFault(error) && sqlState(error) !== OUTDATED_PLAN
+  async function recover(
+    connection: LookupConnection,
+    { batch, error }: { readonly batch: readonly Lookup[]; readonly error: unknown },
+  ): Promise<void> {
+    const isAtFault = isStatementFault(error)
     if (isAtFault && batch.length > 1) {
       // Run them one by one: an id that the database rejects must not fail the others.
-      for (const lookup of batch) await run(client, [lookup])
+      for (const lookup of batch) await run(connection, [lookup])
       return
     }
-    if (!isAtFault) connections.replace(client)
+    if (!isAtFault) connections.replace(connection)
     const isLost = !isAtFault && !(error instanceof DeadlineError)
     const retries = isLost ? batch.filter(({ isRetry }) => !isRetry) : []
     rejectAll(isLost ? batch.filter(({ isRetry }) => isRetry) : batch, error)
@@ -102,6 +106,9 @@ export function lookupQueue({ connector, prepare, findAll }: QueueOptions): Look
   }
 
   return {
+    opened: connections.opened,
+    current: connections.current,
+    spare: connections.spare,
     async find(key) {
       if (outage !== null) throw unavailable(outage)
       const found = Promise.withResolvers<StoredSession | null>()

@@ -1,51 +1,101 @@
-import { Kysely, sql } from 'kysely'
+import { Kysely, type KyselyPlugin, sql } from 'kysely'
 import { isAuthError } from '../../protocol/errors.ts'
+import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
+import { memoryFeed } from '../../revocations/feed.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
 import type { Row } from '../../session/session-row.ts'
 import { checkMapping } from '../check-mapping.ts'
-import { addColumns } from '../columns.ts'
-import type { ColumnsOptions, OpenedDatabase, OpenedStore } from '../database.ts'
-import { installFeed, pruneFeedHourly } from '../install-feed.ts'
+import type {
+  MappingOptions,
+  OpenedDatabase,
+  OpenedReader,
+  OpenedStore,
+  OwnTablesOptions,
+} from '../database.ts'
+import { expectedOfDatabase, expectedOfStore } from '../expected.ts'
+import { type Expected, inspect } from '../inspect.ts'
+import { ownNames } from '../mapped-names.ts'
+import { mappedSessions } from '../mapped-sessions.ts'
 import { namesOf, type StoreMapping } from '../mapping.ts'
-import { migrate, postgresTypes } from '../migrations.ts'
+import { type MigrationDialect, postgresTypes } from '../migrations.ts'
+import { prepareTables } from '../prepare-tables.ts'
+import { pruneFeedHourly } from '../prune-feed.ts'
+import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
 import type { AuthKysely } from '../schema.ts'
 import type { AuthTransaction } from '../session-database.ts'
 import { sessionSql } from '../session-sql.ts'
-import { connectPostgres, endPostgres, type PostgresConnector, type PostgresOptions } from './connect.ts'
+import { USER_TABLES, withColumns } from '../tables.ts'
+import { watchDatabase } from '../watch-database.ts'
+import type { PostgresClient, PostgresHttpClient } from './clients.ts'
+import {
+  connectPostgres,
+  type PostgresConnector,
+  type PostgresOptions,
+  type PostgresSource,
+} from './connect.ts'
 import { postgresDialect } from './dialect.ts'
 import { postgresFeed } from './feed.ts'
+import type { FeedState } from './feed-state.ts'
 import { readIdTypes } from './ids.ts'
+import { installFeed, toGrantError } from './install-feed.ts'
 import { postgresLimits } from './limits.ts'
+import { checkReadBack } from './read-back.ts'
 import { type LookupOptions, postgresLookups, postgresTokens } from './sessions.ts'
 
 /**
  * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Every node opens it, and
  * receives the revocations of the other nodes; see `docs/scaling.md`.
- * @param url `postgres://user:password@host:5432/database`, of the primary. A pooler must pool sessions, not
- * transactions.
+ * @param source `postgres://user:password@host:5432/database`, of the primary, or `{ pool }` with a client
+ * that the app has. Behind a pooler of transactions, streams end within their lease.
  * @throws ConfigurationError if the URL isn't a PostgreSQL URL, or an option is invalid
  * @throws the driver's error if the database can't be reached, or that of a failed migration
  */
 export function openPostgres<Tables = unknown>(
-  url: string,
-  options?: PostgresOptions & ColumnsOptions,
+  source: PostgresSource,
+  options?: PostgresOptions & OwnTablesOptions,
 ): Promise<OpenedDatabase<Tables>>
-export function openPostgres(
-  url: string,
-  { columns = NO_COLUMNS, ...options }: PostgresOptions & ColumnsOptions = {},
+export async function openPostgres(
+  source: PostgresSource,
+  options: PostgresOptions & OwnTablesOptions = {},
 ): Promise<OpenedDatabase<unknown>> {
-  return openNode(url, options, async (kysely, connector) => {
-    const { applied } = await migrate(kysely, postgresTypes)
-    const added = await addColumns(kysely, postgresTypes, columns)
-    const ids = { session: 'text', user: 'text' } as const
-    const lookup = { sql: sessionSql('postgres', undefined, columns), columns, ids }
-    const { findSession, revocations, limits, close } = await startNode(connector, lookup)
-    const sessions = { findSession, findToken: postgresTokens(connector.pool) }
-    const database = { db: kysely, sessions, revocations, limits, columns, types: postgresTypes }
-    const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
-    return { ...database, db, migrations: { applied: [...applied, ...added] }, close }
-  })
+  const { columns = NO_COLUMNS, migrate: migrates = true } = options
+  const { names, mapping, plugins } = ownNames(options)
+  return openNode(
+    source,
+    { ...options, mapping, plugins },
+    async ({ kysely, connector, types, restorer }) => {
+      const prepared = prepareTables(kysely, types, { columns, migrates, names })
+      const migrations = await prepared.catch(async (error: unknown) => {
+        throw await toGrantError(kysely, { error, schema: types.schema })
+      })
+      const state = await installFeed(kysely, types, { mapping, mayLackRights: !migrates })
+      const ids = { session: 'text', user: 'text' } as const
+      const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
+      const { findSession, revocations, limits, close } = await startNode(
+        { kysely, connector, restorer, state },
+        lookup,
+      )
+      const sessions = { findSession, findToken: postgresTokens(connector.driver.query, mapping) }
+      const database = { db: kysely, sessions, revocations, limits, columns, types, migrates, names }
+      const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
+      const tables = withColumns(USER_TABLES, columns)
+      const stopWatching = await watchNode({
+        ...{ kysely, restorer, state },
+        expected: expectedOfDatabase(types, { tables, migrates, names }),
+      })
+      return {
+        ...database,
+        db,
+        locks: lookup,
+        migrations,
+        close() {
+          stopWatching()
+          return close()
+        },
+      }
+    },
+  )
 }
 
 /**
@@ -58,60 +108,140 @@ export function openPostgres(
  * export const db = withAuthStore(drizzle(client), store)
  */
 export function openPostgresStore(
-  url: string,
-  options: PostgresOptions & { readonly mapping: StoreMapping },
-): Promise<OpenedStore> {
-  const { mapping } = options
-  return openNode(url, options, async (kysely, connector) => {
-    const { pool } = connector
-    const ids = await readIdTypes(pool, namesOf('postgres', mapping))
-    await checkMapping('postgres', mapping, async (statement) => {
-      const { rows } = await pool.query<Row>(statement)
+  source: PostgresSource,
+  options: PostgresOptions & MappingOptions,
+): Promise<OpenedStore>
+/** Over HTTP, the store only guards calls: it offers neither `ctx.transaction` nor lists of sessions. */
+export function openPostgresStore(
+  source: { readonly pool: PostgresHttpClient },
+  options: PostgresOptions & MappingOptions,
+): Promise<OpenedReader>
+export function openPostgresStore(
+  source: PostgresSource<PostgresClient | PostgresHttpClient>,
+  options: PostgresOptions & MappingOptions,
+): Promise<OpenedReader> {
+  const { mapping, columns = NO_COLUMNS } = options
+  return openNode(source, options, async ({ kysely, connector, types, restorer }) => {
+    const { query } = connector.driver
+    const ids = await readIdTypes(query, namesOf('postgres', mapping))
+    await checkMapping('postgres', options, async (statement) => {
+      const { rows } = await query<Row>({ text: statement })
       return rows[0]
     })
-    await installFeed(kysely, 'postgres', mapping)
-    const lookup = { sql: sessionSql('postgres', mapping), ids }
-    const { findSession, close, ...store } = await startNode(connector, lookup)
+    const isInteractive = connector.driver.connect !== undefined
+    const state = await installFeed(kysely, types, { mapping }).catch((error: unknown) => {
+      if (isInteractive) throw error
+      console.warn(NOT_INSTALLED)
+      return NO_FEED
+    })
+    const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
+    const { findSession, close, ...store } = await startNode({ kysely, connector, restorer, state }, lookup)
     const stopPruning = pruneFeedHourly(kysely)
+    const expected = expectedOfStore(types, mapping)
+    const stopWatching = await watchNode({ kysely, restorer, state, expected })
+    const writes = { db: kysely, locks: lookup, revocations: store.revocations }
     return {
       ...store,
       sessions: { findSession },
+      ...(isInteractive && { locks: lookup, ...mappedSessions(writes) }),
       close() {
         stopPruning()
+        stopWatching()
         return close()
       },
     }
   })
 }
 
+const NO_FEED: FeedState = { hasTables: false, hasTriggers: false, isComplete: false }
+
+const NOT_INSTALLED =
+  'sallyport: the internal tables are missing, and an HTTP client can not create them. Open the store once with a URL or a Pool. Until then, each process counts rate limits in its own memory.'
+
+interface Node {
+  readonly kysely: AuthKysely
+  readonly connector: PostgresConnector
+  readonly types: MigrationDialect
+  readonly restorer: TableRestorer
+}
+
+interface NodeOptions extends PostgresOptions {
+  readonly mapping?: StoreMapping | undefined
+  readonly plugins?: KyselyPlugin[]
+}
+
 /** Connects, and closes the connections if `prepare` fails. */
 async function openNode<Result>(
-  url: string,
-  options: PostgresOptions,
-  prepare: (kysely: AuthKysely, connector: PostgresConnector) => Promise<Result>,
+  source: PostgresSource<PostgresClient | PostgresHttpClient>,
+  { plugins = [], ...options }: NodeOptions,
+  prepare: (node: Node) => Promise<Result>,
 ): Promise<Result> {
-  const connector = connectPostgres(url, options)
+  const connector = await connectPostgres(source, options)
+  const types = postgresTypes(connector.schema)
+  const restorer: TableRestorer = {
+    internal: types,
+    restore: (db) => installFeed(db, types, { mapping: options.mapping }),
+  }
+  const dialect = restoringDialect(postgresDialect(connector.driver, connector), restorer)
   try {
-    return await prepare(new Kysely({ dialect: postgresDialect(connector.pool) }), connector)
+    return await prepare({ kysely: new Kysely({ dialect, plugins }), connector, types, restorer })
   } catch (error) {
-    await endPostgres(connector)
+    await connector.driver.close()
     // While a program starts, the driver's error says more than a 503.
     throw isAuthError(error) ? (error.cause ?? error) : error
   }
 }
 
-async function startNode(connector: PostgresConnector, lookup: LookupOptions) {
-  const revocations = await postgresFeed(connector)
-  const { findSession, close } = postgresLookups(connector, lookup)
-  return {
-    findSession,
-    revocations,
-    limits: postgresLimits(connector.pool),
-    async close() {
-      await Promise.all([revocations.close(), close()])
-      await endPostgres(connector)
-    },
+/** Starts the feed and the lookups. Resolves when the first lookup can be sent. */
+async function startNode(
+  { kysely, connector, restorer, state }: Omit<Node, 'types'> & { state: FeedState },
+  options: LookupOptions,
+) {
+  const { driver } = connector
+  const lookups = postgresLookups(connector, options)
+  const { findSession, opened } = lookups
+  const feed = state.hasTables
+    ? postgresFeed(connector, {
+        otherConnection: (statement) => (lookups.spare() ?? driver).query(statement),
+        restore: () => restorer.restore(kysely),
+      })
+    : leaseFeed()
+  async function close(): Promise<void> {
+    const revocations = await Promise.resolve(feed).catch(() => null)
+    await Promise.all([revocations?.close(), lookups.close()])
+    await driver.close()
   }
+  try {
+    const [revocations] = await Promise.all([feed, opened])
+    const lookup = (lookups.current() ?? driver).query
+    if (state.hasTables) await checkReadBack({ schema: connector.schema, write: driver.query, lookup })
+    const limits = state.hasTables
+      ? restoringLimits(postgresLimits(driver.query, connector), { restorer, db: kysely })
+      : memoryLimits()
+    return { findSession, revocations, limits, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Watches the tables. What the role may not create was reported already, so it isn't expected. */
+function watchNode({
+  kysely,
+  restorer,
+  state,
+  expected,
+}: Pick<Node, 'kysely' | 'restorer'> & { state: FeedState; expected: Expected }): Promise<() => void> {
+  const wanted = state.isComplete ? expected : { ...expected, internalTables: {}, triggers: {} }
+  return watchDatabase({
+    inspect: () => inspect(kysely, wanted),
+    repair: () => restorer.restore(kysely),
+  })
+}
+
+/** Publishes the changes of this process. Streams of others end within their lease. */
+function leaseFeed(): Awaited<ReturnType<typeof postgresFeed>> {
+  return Object.assign(memoryFeed(), { close: async () => {} })
 }
 
 async function limitStatements(trx: AuthTransaction, timeoutMs: number): Promise<void> {

@@ -1,6 +1,6 @@
-import type { Client, Pool } from 'pg'
 import { withDeadline } from '../../protocol/deadline.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
+import { type IdTypes, isIdOf } from '../../session/id-types.ts'
 import type {
   SessionKey,
   SessionReader,
@@ -9,11 +9,15 @@ import type {
   StoredSession,
 } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
-import type { SessionSql } from '../session-sql.ts'
+import type { StoreMapping } from '../mapping.ts'
+import { type SessionSql, tokenStatement } from '../session-sql.ts'
 import type { PostgresConnector } from './connect.ts'
+import type { LookupConnection, Query } from './driver.ts'
 import { orUnavailable } from './errors.ts'
-import { type IdTypes, isIdOf } from './ids.ts'
 import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
+import { onPrimary } from './primary.ts'
+import { sharedLookups } from './shared-lookups.ts'
+import { statementName } from './statement-names.ts'
 
 export interface LookupOptions {
   readonly sql: SessionSql
@@ -23,9 +27,9 @@ export interface LookupOptions {
 }
 
 /** Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. */
-function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): string {
-  return `select k.place::int4, ${session.columns}, ${user.columns}${added}
-    from unnest($1::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)
+function batchStatement({ session, user }: SessionSql, ids: IdTypes, first = '$1'): string {
+  return `select k.place::int4, ${session.columns}, ${user.columns}${session.added}${user.added}
+    from unnest(${first}::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)
     join ${session.table} s on s.${session.id} = k."id" and s.${session.userId} = k."userId"
     join ${user.table} u on u.${user.id} = s.${session.userId}`
 }
@@ -39,47 +43,47 @@ function batchStatement({ session, user, added }: SessionSql, ids: IdTypes): str
  * once. Without a connection, lookups wait for the current attempt to connect. If it fails, so do they.
  */
 export function postgresLookups(
-  connector: PostgresConnector,
+  { driver, named, lookupTimeoutMs: timeoutMs }: PostgresConnector,
   { sql, ids, columns = NO_COLUMNS }: LookupOptions,
-): SessionReader & Pick<LookupQueue, 'close'> {
-  const { lookupTimeoutMs: timeoutMs } = connector
-  const text = batchStatement(sql, ids)
+): SessionReader & Omit<LookupQueue, 'find'> {
+  const text = batchStatement(sql, ids, driver.hidesConnections === true ? onPrimary('$1') : '$1')
+  const name = statementName('lookup', text)
   const added = addedLists(columns)
 
-  async function findAll(client: Client, keys: readonly SessionKey[]): Promise<(StoredSession | null)[]> {
+  async function findAll(
+    { query }: LookupConnection,
+    keys: readonly SessionKey[],
+  ): Promise<(StoredSession | null)[]> {
     const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
-    const query = { name: 'sallyport_lookup', text, values, rowMode: 'array' }
-    const { rows } = await withDeadline(client.query<[place: number, ...LookupValues]>(query), timeoutMs)
-    const found = new Map(rows.map(([place, ...values]) => [place, values]))
+    const statement = { name, text, values, rowMode: 'array' } as const
+    const found = await withDeadline(named(query)<[place: number, ...LookupValues]>(statement), timeoutMs)
+    const sessions = new Map(found.rows.map(([place, ...values]) => [place, values]))
     return keys.map((key, index) => {
-      const values = found.get(index + 1)
+      const values = sessions.get(index + 1)
       return values === undefined ? null : sessionOf(key, values, added)
     })
   }
 
-  async function prepare(client: Client): Promise<void> {
-    // The planner assumes ten keys and would plan each statement again, which costs more than running it.
-    await withDeadline(client.query('set plan_cache_mode = force_generic_plan'), timeoutMs)
-    await findAll(client, [])
-  }
-
-  const { find, close } = lookupQueue({ connector, prepare, findAll })
+  const { find, ...lookups } = lookupQueue({
+    openConnections: driver.openLookups ?? ((events) => sharedLookups(driver, events)),
+    prepare: async (connection) => void (await findAll(connection, [])),
+    findAll,
+    timeoutMs,
+  })
   return {
     findSession: (key) =>
       isIdOf(ids.session, key.sessionId) && isIdOf(ids.user, key.userId) ? find(key) : null,
-    close,
+    ...lookups,
   }
 }
 
-const TOKEN_STATEMENT = `select "userId", token, "previousToken", "rotatedAt", "tokenFamily", version,
-  "provedVersion", "expiresAt", "createdAt", "lastSeenAt", remembered from session where id = $1`
-
 /** Reads what the token endpoint needs from our own table `session`. */
-export function postgresTokens(pool: Pool): SessionStore['findToken'] {
+export function postgresTokens(query: Query, mapping?: StoreMapping): SessionStore['findToken'] {
+  const text = `${tokenStatement('postgres', mapping)}$1`
+  const name = statementName('token', text)
   return async (sessionId) => {
     if (!isIdOf('text', sessionId)) return null
-    const query = { name: 'sallyport_token', text: TOKEN_STATEMENT, values: [sessionId] }
-    const { rows } = await orUnavailable(pool.query<SessionToken>(query))
+    const { rows } = await orUnavailable(query<SessionToken>({ name, text, values: [sessionId] }))
     const [row] = rows
     // The driver reads `infinity` as a number.
     return row === undefined ? null : { ...row, expiresAt: new Date(row.expiresAt) }

@@ -1,126 +1,189 @@
 import { existsSync } from 'node:fs'
-import Database from 'better-sqlite3'
 import { Kysely } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
-import { memoryFeed } from '../../revocations/feed.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
-import type { Row } from '../../session/session-row.ts'
 import { checkMapping } from '../check-mapping.ts'
-import { addColumns } from '../columns.ts'
-import type { ColumnsOptions, OpenedDatabase, OpenedStore } from '../database.ts'
-import { installFeed, pruneFeedHourly } from '../install-feed.ts'
+import type {
+  MappingOptions,
+  OpenedDatabase,
+  OpenedReader,
+  OpenedStore,
+  OwnTablesOptions,
+} from '../database.ts'
+import { expectedOfDatabase, expectedOfStore } from '../expected.ts'
+import { inspect } from '../inspect.ts'
+import { ownNames } from '../mapped-names.ts'
+import { mappedSessions } from '../mapped-sessions.ts'
 import type { StoreMapping } from '../mapping.ts'
-import { migrate, sqliteTypes } from '../migrations.ts'
-import type { AuthTables } from '../schema.ts'
+import { sqliteTypes } from '../migrations.ts'
+import { prepareTables } from '../prepare-tables.ts'
+import { pruneFeedHourly } from '../prune-feed.ts'
+import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
+import type { AuthKysely, AuthTables } from '../schema.ts'
 import { sessionSql } from '../session-sql.ts'
-import { configure, openCounter, openWriter, toPath } from './connect.ts'
-import { sqliteFeed } from './feed.ts'
-import { sqliteLimits } from './limits.ts'
-import { sqliteLookups, sqliteSessions } from './sessions.ts'
-import { sqliteWriteQueue } from './write-queue.ts'
+import { sqliteTriggers } from '../sqlite-triggers.ts'
+import { USER_TABLES, withColumns } from '../tables.ts'
+import { watchDatabase } from '../watch-database.ts'
+import type { D1Client, SqliteClient, SqliteSource } from './client.ts'
+import { toPath } from './connect.ts'
+import type { SqliteDriver } from './driver.ts'
+import { createFeed, installFeed } from './install-feed.ts'
+import { openDriver } from './open-driver.ts'
+import { requireOwnWrites } from './own-writes.ts'
 
 /** Options of {@link openSqlite}. */
-export interface SqliteOptions extends ColumnsOptions {
-  /** Timeout of a write that waits for other processes, after which it is 503, in ms. @default 5_000 */
+export interface SqliteOptions extends OwnTablesOptions {
+  /** Timeout of a statement that waits for other processes, after which it is 503, in ms. @default 5_000 */
   readonly busyTimeoutMs?: number
   /** Whether to create a missing file. @default true */
   readonly create?: boolean
 }
 
+/** Options of {@link openSqliteStore}. */
+export type SqliteStoreOptions = Pick<SqliteOptions, 'busyTimeoutMs'> & MappingOptions
+
 /**
- * Opens a SQLite file, creates it if it is missing, and migrates its tables.
+ * Opens a SQLite file, creates it if it is missing, and migrates its tables. With `migrate: false`, another
+ * tool migrates them: they are only checked, the file gets no triggers and keeps its journal mode.
  *
  * Only its owner can read a new file, since it holds password hashes. `:memory:` is for tests: one connection
  * reads and writes, so Step 2 also sees open transactions.
- * @param url `file:` followed by a path, a path, or `:memory:`
- * @throws ConfigurationError if the URL isn't a SQLite URL, or the file is missing and `create` is false
+ *
+ * If the app has a client for the file, pass it: two copies of SQLite in one process lose writes. The client
+ * stays open when the database is closed, and the file keeps its journal mode.
+ * @param source `file:` followed by a path, a path, or `:memory:`, which need better-sqlite3; or `{ client }`
+ * @throws ConfigurationError if the URL isn't a SQLite URL, the file is missing and `create` is false, or
+ * another SQLite library in this process has the file open
  */
 export function openSqlite<Tables = unknown>(
-  url: string,
+  source: SqliteSource,
   options?: SqliteOptions,
 ): Promise<OpenedDatabase<Tables>>
 export async function openSqlite(
-  url: string,
-  { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS }: SqliteOptions = {},
+  source: SqliteSource,
+  options: SqliteOptions = {},
 ): Promise<OpenedDatabase<unknown>> {
-  const path = toPath(url)
-  const isMemory = path === ':memory:'
-  if (!create && !isMemory) requireFile(path)
-  const writer = openWriter(path)
-  const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(writer, { busyTimeoutMs }) })
+  const { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS, migrate: migrates = true } = options
+  const { names, mapping, plugins } = ownNames(options)
+  if (!(create && migrates)) requireFile(source)
+  const driver = await openDriver(source, { busyTimeoutMs, wal: migrates })
+  const restorer = restorerOf(migrates ? sqliteTriggers(sqliteTypes) : {})
+  const kysely = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, restorer), plugins })
   try {
-    await configure(writer, busyTimeoutMs)
-    const { applied } = await migrate(kysely, sqliteTypes)
-    const added = await addColumns(kysely, sqliteTypes, columns)
-    const reader = isMemory ? writer : new Database(path, { readonly: true, timeout: 0 })
-    const counter = isMemory ? null : openCounter(path)
-    const sessions = sqliteSessions(reader, columns)
-    // Only this process can change a database in memory.
-    const feed = isMemory ? null : sqliteFeed(reader)
-    const revocations = feed ?? memoryFeed()
-    const limits = counter === null ? memoryLimits() : sqliteLimits(counter, { busyTimeoutMs })
-    const database = { db: kysely, sessions, revocations, limits, columns, types: sqliteTypes }
+    const migrations = await prepareTables(kysely, sqliteTypes, { columns, migrates, names })
+    await install(kysely, driver, { isMapped: !migrates })
+    const sql = sessionSql('sqlite', mapping, columns)
+    const sessions = driver.sessions({ columns, mapping })
+    const revocations = driver.feed(sql, {
+      hasTriggers: migrates,
+      restore: () => restorer.restore(kysely),
+    })
+    const limits = restoringLimits(driver.limits, { restorer, db: kysely })
+    const own = { columns, types: sqliteTypes, migrates, names }
+    const database = { db: kysely, sessions, revocations, limits, ...own }
+    const tables = withColumns(USER_TABLES, columns)
+    const stopWatching = await watchDatabase({
+      inspect: () => inspect(kysely, expectedOfDatabase(sqliteTypes, { tables, migrates, names })),
+      repair: () => restorer.restore(kysely),
+    })
     return {
       ...database,
       db: withAuthStore(kysely, { sessions, revocations, limits, database }),
-      migrations: { applied: [...applied, ...added] },
+      locks: { sql, columns },
+      migrations,
       async close() {
-        feed?.close()
-        reader.close()
-        counter?.close()
-        // Kysely stays open, so a late write fails with 503.
-        writer.close()
+        stopWatching()
+        revocations.close()
+        driver.close()
       },
     }
   } catch (error) {
-    writer.close()
+    driver.close()
     throw error
   }
 }
 
 /**
  * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
- * only reads those tables, and adds triggers that report revocations.
- * @param options.mapping the names and date encoding of those tables. One row is read to check it
+ * only reads those tables, and adds no triggers: it polls the file for changes.
+ * @param source as for {@link openSqlite}, or `{ client }` with a database of Cloudflare D1
+ * @param options with the names and date encoding of those tables. One row is read to check them
  * @throws ConfigurationError if the file doesn't exist, or the mapping doesn't fit its tables
  */
+export function openSqliteStore(source: SqliteSource, options: SqliteStoreOptions): Promise<OpenedStore>
+export function openSqliteStore(
+  source: { readonly client: D1Client },
+  options: SqliteStoreOptions,
+): Promise<OpenedReader>
 export async function openSqliteStore(
-  url: string,
-  options: Pick<SqliteOptions, 'busyTimeoutMs'> & { readonly mapping: StoreMapping },
-): Promise<OpenedStore> {
-  const { mapping, busyTimeoutMs = 5_000 } = options
-  const path = toPath(url)
-  requireFile(path)
-  const counter = openCounter(path)
-  const reader = new Database(path, { readonly: true, timeout: 0 })
-  const closeFile = () => {
-    reader.close()
-    counter.close()
-  }
+  source: SqliteSource<SqliteClient | D1Client>,
+  options: SqliteStoreOptions,
+): Promise<OpenedReader> {
+  const { mapping, columns = NO_COLUMNS, busyTimeoutMs = 5_000 } = options
+  requireFile(source)
+  const driver = await openDriver(source, { busyTimeoutMs, wal: false })
   try {
-    await checkMapping('sqlite', mapping, async (statement) => reader.prepare<[], Row>(statement).get())
-    const kysely = new Kysely<AuthTables>({ dialect: sqliteWriteQueue(counter, { busyTimeoutMs }) })
-    await installFeed(kysely, 'sqlite', mapping)
-    const revocations = sqliteFeed(reader)
-    const stopPruning = pruneFeedHourly(kysely)
+    await checkMapping('sqlite', options, async (statement) => (await driver.read(statement))[0])
+    const sql = sessionSql('sqlite', mapping, columns)
+    const revocations = driver.feed(sql, { hasTriggers: false, restore: async () => {} })
+    const reader = { sessions: driver.lookups(sql, columns), revocations }
+    const close = () => {
+      revocations.close()
+      driver.close()
+    }
+    if (!('dialect' in driver)) return { ...reader, limits: driver.limits, close: async () => close() }
+    const { db, limits, stop } = await openWriter(driver, mapping)
+    const locks = { sql, columns }
     return {
-      sessions: sqliteLookups(reader, sessionSql('sqlite', mapping)),
-      revocations,
-      limits: sqliteLimits(counter, { busyTimeoutMs }),
+      ...reader,
+      limits,
+      locks,
+      ...mappedSessions({ db, locks, revocations }),
       async close() {
-        stopPruning()
-        revocations.close()
-        closeFile()
+        stop()
+        close()
       },
     }
   } catch (error) {
-    closeFile()
+    driver.close()
     throw error
   }
 }
 
-function requireFile(path: string): void {
-  if (!existsSync(path)) throw new ConfigurationError(`Database ${path} not found. Check the path.`)
+/** Creates our tables, and watches and prunes them until it's stopped. */
+async function openWriter(driver: SqliteDriver, mapping: StoreMapping) {
+  const restorer = restorerOf({})
+  const db = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, restorer) })
+  await install(db, driver, { isMapped: true })
+  const stopPruning = pruneFeedHourly(db)
+  const stopWatching = await watchDatabase({
+    inspect: () => inspect(db, expectedOfStore(sqliteTypes, mapping)),
+    repair: () => restorer.restore(db),
+  })
+  return {
+    db,
+    limits: restoringLimits(driver.limits, { restorer, db }),
+    stop() {
+      stopPruning()
+      stopWatching()
+    },
+  }
+}
+
+/** Creates our internal tables, and checks that the client reads what it has written. */
+async function install(db: AuthKysely, driver: SqliteDriver, options: { isMapped: boolean }): Promise<void> {
+  await installFeed(db, sqliteTypes, options)
+  if (driver.isReplicable) await requireOwnWrites(db, driver)
+}
+
+/** Creates our tables again, with these triggers. */
+function restorerOf(triggers: Readonly<Record<string, string>>): TableRestorer {
+  return { internal: sqliteTypes, restore: (db) => createFeed(db, sqliteTypes, triggers) }
+}
+
+function requireFile(source: SqliteSource<unknown>): void {
+  const path = typeof source === 'string' ? toPath(source) : ':memory:'
+  if (path !== ':memory:' && !existsSync(path))
+    throw new ConfigurationError(`Database ${path} not found. Check the path.`)
 }

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3'
 import type { Selectable } from 'kysely'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import type {
@@ -10,33 +9,42 @@ import type {
 } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
 import { type SessionTable, toNullableDate } from '../schema.ts'
-import { type SessionSql, sessionSql } from '../session-sql.ts'
+import { type SessionSql, sessionSql, tokenStatement } from '../session-sql.ts'
+import type { SqliteConnection } from './connection.ts'
+import type { OwnTables } from './driver.ts'
+import { isBusy, type RetryWhileBusy } from './errors.ts'
 
 /**
  * Returns Step 2 as one statement. The unary plus stops SQLite from preparing the statement again for every
  * new value because of its statistics.
  */
-export function lookupStatement({ session, user, added }: SessionSql): string {
-  return `select ${session.columns}, ${user.columns}${added}
+export function lookupStatement({ session, user }: SessionSql): string {
+  return `select ${session.columns}, ${user.columns}${session.added}${user.added}
     from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId}
     where s.${session.id} = +? and s.${session.userId} = +?`
 }
 
-export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLUMNS): SessionStore {
-  const findToken = reader.prepare<[string], Pick<Selectable<SessionTable>, keyof SessionToken>>(
-    `select userId, token, previousToken, rotatedAt, tokenFamily, version, provedVersion, expiresAt, createdAt,
-        lastSeenAt, remembered
-      from session where id = +?`,
-  )
+export type TokenRow = Pick<Selectable<SessionTable>, keyof SessionToken>
+
+/** Converts a row of `tokenStatement`. */
+export function toSessionToken(row: TokenRow): SessionToken {
+  const [expiresAt, createdAt] = [new Date(row.expiresAt), new Date(row.createdAt)]
+  const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), new Date(row.lastSeenAt)]
+  return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
+}
+
+export function sqliteSessions(
+  reader: SqliteConnection,
+  { columns, mapping, retryWhileBusy }: OwnTables & { retryWhileBusy: RetryWhileBusy },
+): SessionStore {
+  const findToken = reader.prepare(`${tokenStatement('sqlite', mapping)}+?`)
+  const sql = sessionSql('sqlite', mapping, columns)
   return {
-    ...sqliteLookups(reader, sessionSql('sqlite', undefined, columns), columns),
+    ...sqliteLookups(reader, { sql, columns, retryWhileBusy }),
     async findToken(sessionId) {
       if (!sessionId.isWellFormed()) return null
-      const row = findToken.get(sessionId)
-      if (row === undefined) return null
-      const [expiresAt, createdAt] = [new Date(row.expiresAt), new Date(row.createdAt)]
-      const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), new Date(row.lastSeenAt)]
-      return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
+      const [row] = await retryWhileBusy(() => findToken.all([sessionId]))
+      return row === undefined ? null : toSessionToken(row as TokenRow)
     },
   }
 }
@@ -45,19 +53,22 @@ export function sqliteSessions(reader: Database, columns: AddedColumns = NO_COLU
  * Runs Step 2 on a read-only connection. One lookup per turn of the event loop runs at once. After a turn
  * with several, the lookups of the next turn run together at its end in one read transaction, which costs
  * half as much. It is synchronous, so each lookup sees everything that was committed before it was called.
+ *
+ * If the file isn't in WAL mode, another process that writes locks out readers. The lookup then waits without
+ * blocking the event loop.
  */
 export function sqliteLookups(
-  reader: Database,
-  sql: SessionSql,
-  columns: AddedColumns = NO_COLUMNS,
+  reader: SqliteConnection,
+  options: { sql: SessionSql; columns?: AddedColumns; retryWhileBusy: RetryWhileBusy },
 ): SessionReader {
+  const { sql, columns = NO_COLUMNS, retryWhileBusy } = options
   const added = addedLists(columns)
-  const lookup = reader.prepare<[string, string], LookupValues>(lookupStatement(sql)).raw()
-  let queue: (Pick<PromiseWithResolvers<StoredSession | null>, 'resolve' | 'reject'> & {
-    key: SessionKey
-  })[] = []
+  const lookup = reader.prepareRow<LookupValues>(lookupStatement(sql))
+  const begin = reader.prepare('begin')
+  const commit = reader.prepare('commit')
+  let queue: Waiting[] = []
   let lookupsThisTurn = 0
-  let isBusy = false
+  let isCrowded = false
 
   function find(key: SessionKey): StoredSession | null {
     // The driver would replace malformed text, and find another session.
@@ -67,28 +78,52 @@ export function sqliteLookups(
   }
 
   function endTurn(): void {
-    isBusy = lookupsThisTurn > 1
+    isCrowded = lookupsThisTurn > 1
     lookupsThisTurn = 0
     const batch = queue
     queue = []
+    let resolved = 0
     try {
-      if (batch.length > 0) findAll(batch)
+      if (batch.length > 0)
+        inReadTransaction(() => {
+          for (const { key, resolve } of batch) {
+            resolve(find(key))
+            resolved++
+          }
+        })
     } catch (error) {
-      // Has no effect on lookups that were resolved before the error.
-      for (const { reject } of batch) reject(error)
+      for (const { key, resolve, reject } of batch.slice(resolved)) {
+        if (isBusy(error)) resolve(retryWhileBusy(() => find(key)))
+        else reject(error)
+      }
     }
   }
 
-  const findAll = reader.transaction((batch: typeof queue) => {
-    for (const { key, resolve } of batch) resolve(find(key))
-  })
+  function inReadTransaction(read: () => void): void {
+    // In memory, a transaction may be open on the only connection.
+    const isNested = reader.inTransaction
+    if (!isNested) begin.run([])
+    try {
+      read()
+    } finally {
+      // Some errors have ended it.
+      if (!isNested && reader.inTransaction) commit.run([])
+    }
+  }
 
   return {
     findSession(key) {
       lookupsThisTurn++
       if (lookupsThisTurn === 1) setImmediate(endTurn)
-      if (!isBusy) return find(key)
-      return new Promise((resolve, reject) => queue.push({ key, resolve, reject }))
+      if (isCrowded) return new Promise((resolve, reject) => queue.push({ key, resolve, reject }))
+      try {
+        return find(key)
+      } catch (error) {
+        if (isBusy(error)) return retryWhileBusy(() => find(key))
+        throw error
+      }
     },
   }
 }
+
+type Waiting = Pick<PromiseWithResolvers<StoredSession | null>, 'resolve' | 'reject'> & { key: SessionKey }

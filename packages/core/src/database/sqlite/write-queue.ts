@@ -1,15 +1,19 @@
-import type { Database } from 'better-sqlite3'
 import {
   CompiledQuery,
   type DatabaseConnection,
   type Dialect,
+  type Driver,
+  IdentifierNode,
+  type SchemableIdentifierNode,
   type SelectModifierNode,
   SqliteAdapter,
-  SqliteDialect,
   SqliteDriver,
+  SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import { INTERNAL_SCHEMA, prefixed } from '../internal-tables.ts'
 import { transactionSeal } from '../transaction-seal.ts'
+import type { SqliteConnection } from './connection.ts'
 import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
 
 /**
@@ -18,12 +22,18 @@ import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
  * the write lock, a statement waits asynchronously: the driver would block the event loop.
  * @param options.busyTimeoutMs after which a statement fails with `SESSIONS_UNAVAILABLE`
  */
-export function sqliteWriteQueue(database: Database, options: { busyTimeoutMs: number }): Dialect {
-  return Object.assign(new SqliteDialect({ database }), {
+export function sqliteWriteQueue(database: SqliteConnection, options: { busyTimeoutMs: number }): Dialect {
+  return writeQueueDialect(() => new WriteQueueDriver(database, options.busyTimeoutMs))
+}
+
+/** Returns Kysely's SQLite dialect with another driver. */
+export function writeQueueDialect(createDriver: () => Driver): Dialect {
+  return {
     createAdapter: () => new WriteQueueAdapter(),
     createQueryCompiler: () => new WriteQueueCompiler(),
-    createDriver: () => new WriteQueueDriver(database, options.busyTimeoutMs),
-  })
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createDriver,
+  }
 }
 
 class WriteQueueAdapter extends SqliteAdapter {
@@ -35,19 +45,28 @@ class WriteQueueAdapter extends SqliteAdapter {
 
 const ROW_LOCKS = /^(For(NoKey)?Update|For(Key)?Share|NoWait|SkipLocked)$/
 
-/** Omits the row locks that PostgreSQL needs: a transaction locks the whole file. */
+/**
+ * Omits the row locks that PostgreSQL needs: a transaction locks the whole file. Writes the schema of our
+ * internal tables as a prefix.
+ */
 class WriteQueueCompiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (!ROW_LOCKS.test(node.modifier ?? '')) super.visitSelectModifier(node)
   }
+
+  protected override visitSchemableIdentifier(node: SchemableIdentifierNode): void {
+    if (node.schema?.name === INTERNAL_SCHEMA)
+      this.visitNode(IdentifierNode.create(prefixed(node.identifier.name)))
+    else super.visitSchemableIdentifier(node)
+  }
 }
 
 class WriteQueueDriver extends SqliteDriver {
-  readonly #database: Database
+  readonly #database: SqliteConnection
   readonly #retryWhileBusy: RetryWhileBusy
   readonly #seal = transactionSeal()
 
-  constructor(database: Database, busyTimeoutMs: number) {
+  constructor(database: SqliteConnection, busyTimeoutMs: number) {
     super({ database })
     this.#database = database
     this.#retryWhileBusy = createBusyRetry(busyTimeoutMs)
@@ -83,7 +102,7 @@ class WriteQueueDriver extends SqliteDriver {
 }
 
 /** Encodes dates as ISO 8601 text in UTC with milliseconds, and booleans as 0 or 1. */
-function encode<Query extends { readonly parameters: readonly unknown[] }>(query: Query): Query {
+export function encode<Query extends { readonly parameters: readonly unknown[] }>(query: Query): Query {
   const parameters = query.parameters.map((value) => {
     if (value instanceof Date) return value.toISOString()
     return typeof value === 'boolean' ? Number(value) : value

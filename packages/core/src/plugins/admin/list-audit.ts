@@ -65,7 +65,7 @@ export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAudit
       const event = { type: 'admin.audit-read', ...read, filter } as const
       const { page, nextCursor } = await change(async (trx, record) => {
         // Read first: otherwise the first page would begin with the record of this read.
-        const order = { table: 'audit', order: 'desc', limit, cursor } as const
+        const order = { table: 'sallyport.audit', order: 'desc', limit, cursor } as const
         const found = await readPage(selectRecords(trx, filter), order)
         await recordRead(trx, record, { event, sessionId: identity.sessionId })
         return found
@@ -80,7 +80,7 @@ function selectRecords(
   { sessionId, since, until, ...equal }: Omit<ListAuditInput, keyof PageInput>,
 ) {
   let rows = trx
-    .selectFrom('audit')
+    .selectFrom('sallyport.audit')
     .selectAll()
     .where(({ and }) => and(equal))
   if (sessionId !== undefined)
@@ -109,7 +109,7 @@ export async function recordRead(
 ): Promise<void> {
   const { type, at, userId, actorId: _actorId, ...detail } = event
   const recorded = await trx
-    .selectFrom('audit')
+    .selectFrom('sallyport.audit')
     .select('id')
     .where('actingSessionId', '=', sessionId)
     .where('type', '=', type)

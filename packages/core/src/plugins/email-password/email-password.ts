@@ -3,6 +3,7 @@ import type { RevocationCause } from '../../events/event.ts'
 import { rateLimits } from '../internal.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
 import { deleteLinks } from './links.ts'
+import { otherHashes } from './other-hashes.ts'
 import { changePassword, reauthenticate } from './own-password.ts'
 import { dummyHash } from './password.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
@@ -41,6 +42,7 @@ export function emailPassword(
 ): AuthPlugin<EmailPasswordEndpoints, Record<never, never>> {
   const settings: Settings = {
     ...options,
+    others: otherHashes(options.otherHashes),
     limits: rateLimits(DEFAULT_LIMITS, options.limits),
     undoEmailChange: options.sendEmail !== undefined && (options.undoEmailChange ?? true),
   }

@@ -10,7 +10,7 @@ import { countConfirmation } from './attempts.ts'
 import { deleteDevices, readDevice } from './known-device.ts'
 import { deleteLinks } from './links.ts'
 import { givenPassword, newPassword, verifyPassword } from './password.ts'
-import { type AttemptLimits, hashNewPassword, type Settings } from './settings.ts'
+import { hashNewPassword, type Settings } from './settings.ts'
 import { recordFailure } from './sign-in.ts'
 
 export interface ChangePasswordInput {
@@ -22,7 +22,7 @@ export interface ChangePasswordInput {
 
 /** Changes the caller's password, replaces this session's credentials, and ends the other sessions. */
 export function changePassword(settings: Settings): Endpoint<ChangePasswordInput, TokenResponse, true> {
-  const { limits, sendEmail } = settings
+  const { sendEmail } = settings
   return defineEndpoint({
     ...ENDPOINTS.changePassword,
     caller: 'user',
@@ -37,7 +37,7 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
       const { sessionId } = context.identity
       const { id: userId, name, email } = context.session.user
       const user = { id: userId, name, email }
-      await confirmPassword(currentPassword, context, limits)
+      await confirmPassword(currentPassword, context, settings)
       const now = context.config.now()
       const { onEvent } = context.database
       const password = await hashNewPassword(newPassword, { user, rules: settings, now, onEvent })
@@ -59,7 +59,7 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
 }
 
 /** Makes a session fresh. Replaces its credentials, so only the caller's are fresh. The session id stays. */
-export function reauthenticate({ limits }: Settings): Endpoint<{ password: string }, TokenResponse, true> {
+export function reauthenticate(settings: Settings): Endpoint<{ password: string }, TokenResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.reauthenticate,
     caller: 'user',
@@ -67,19 +67,19 @@ export function reauthenticate({ limits }: Settings): Endpoint<{ password: strin
     input: z.strictObject({ password: givenPassword }),
     output: tokens,
     async run({ password }, context) {
-      await confirmPassword(password, context, limits)
+      await confirmPassword(password, context, settings)
       return renewSession(context, { cause: 'reauthenticated' })
     },
   })
 }
 
 /** @throws EndpointError `SESSION_SECRET_REQUIRED` before it verifies, or `INVALID_CREDENTIALS` */
-async function confirmPassword(password: string, context: AuthorizedContext, limits: AttemptLimits) {
+async function confirmPassword(password: string, context: AuthorizedContext, { limits, others }: Settings) {
   const { userId } = context.identity
   await requireSessionSecret(context)
   await countConfirmation(context, limits)
   const now = context.config.now()
   const account = await findPasswordAccount(context.database.db, { column: 'user.id', value: userId, now })
-  if (await verifyPassword(password, account?.password ?? null, 'known')) return
+  if (await verifyPassword(password, account?.password ?? null, { requester: 'known', others })) return
   throw await recordFailure(userId, 'INVALID_CREDENTIALS', context)
 }

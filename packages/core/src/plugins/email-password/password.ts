@@ -3,6 +3,7 @@ import { hash, verify } from '@node-rs/argon2'
 import pLimit from 'p-limit'
 import * as z from 'zod/mini'
 import { AuthError } from '../../protocol/errors.ts'
+import type { OtherHash } from './other-hashes.ts'
 
 /** OWASP Password Storage Cheat Sheet: argon2id (the library's default), 19 MiB, two passes, one lane. */
 const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -41,21 +42,54 @@ export function hashPassword(password: string, requester: Requester = 'unknown')
   return enqueue(() => hash(password, ARGON2), requester)
 }
 
+interface VerifyOptions {
+  /** @default 'unknown' */
+  readonly requester?: Requester | undefined
+  /** Hashes of other libraries. @default none */
+  readonly others?: readonly OtherHash[]
+}
+
 /**
- * Returns whether a password matches a hash. Without an argon2 hash, verifies a dummy hash and returns false,
- * so an unknown account takes as long as a wrong password. @throws AuthError `SESSIONS_UNAVAILABLE`
+ * Returns whether a password matches a hash. Verifies a dummy hash of every other kind, so an unknown account
+ * takes as long as a wrong password. @throws AuthError `SESSIONS_UNAVAILABLE`
  */
 export async function verifyPassword(
   password: string,
   passwordHash: string | null,
-  requester: Requester = 'unknown',
+  { requester = 'unknown', others = [] }: VerifyOptions = {},
 ): Promise<boolean> {
-  const isOurs = passwordHash?.startsWith('$argon2') === true
-  const compared = isOurs ? passwordHash : await dummyHash()
-  const isRight = await enqueue(() => verify(compared, password), requester)
-  return isRight && isOurs
+  const ours = { dummy: await dummyHash(), matches: isAffordable, verify: verifyArgon2 }
+  const kinds: OtherHash[] = [ours, ...others]
+  const found = passwordHash === null ? undefined : kinds.find(({ matches }) => matches(passwordHash))
+  return enqueue(async () => {
+    let isRight = false
+    for (const kind of kinds) {
+      const isKind = kind === found && passwordHash !== null
+      const isMatch = await kind.verify(password, isKind ? passwordHash : kind.dummy)
+      if (isKind) isRight = isMatch
+    }
+    return isRight
+  }, requester)
 }
 
+const verifyArgon2 = (password: string, passwordHash: string) => verify(passwordHash, password)
+
+/** How much memory and work a stored hash may cost: several times ours. */
+const MAX_ARGON2 = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: 1_048_576 }
+
+/** Returns whether a hash is argon2, and verifying it can't exhaust the server. */
+function isAffordable(passwordHash: string): boolean {
+  const [, ...costs] = /^\$argon2(?:id|i|d)\$v=\d+\$m=(\d+),t=(\d+),p=(\d+)\$/.exec(passwordHash) ?? []
+  const [memoryCost = Number.NaN, timeCost = Number.NaN, parallelism = Number.NaN] = costs.map(Number)
+  return (
+    memoryCost <= MAX_ARGON2.memoryCost &&
+    timeCost <= MAX_ARGON2.timeCost &&
+    parallelism <= MAX_ARGON2.parallelism &&
+    memoryCost * timeCost <= MAX_ARGON2.work
+  )
+}
+
+/** Returns whether a hash has old parameters, or comes from another library. */
 export function isOutdated(passwordHash: string): boolean {
   return !passwordHash.startsWith(CURRENT_PARAMETERS)
 }

@@ -53,7 +53,7 @@ async function writePlaceholder(trx: AuthTransaction, now: Date): Promise<void> 
   const key = `placeholder:${await hashSecret(createSecret())}`
   await lockUsers(trx, [key])
   await deleteOldLinks(trx, { userId: key, kind: 'reset-password' })
-  await trx.insertInto('rateLimit').values({ key, points: 0, expire: now.getTime() }).execute()
+  await trx.insertInto('sallyport.rate_limit').values({ key, points: 0, expire: now.getTime() }).execute()
 }
 
 /** The `token` of the link, and the password to set. */

@@ -4,6 +4,7 @@ import { rejections } from '../../protocol/endpoint-error.ts'
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import { isMadeOfContext } from './context-words.ts'
+import type { OtherHash, OtherHashName } from './other-hashes.ts'
 import { hashPassword } from './password.ts'
 import type { SendEmail } from './send-email.ts'
 
@@ -77,9 +78,18 @@ export interface EmailPasswordOptions extends PasswordRules {
    */
   readonly undoEmailChange?: boolean
   readonly limits?: Partial<AttemptLimits>
+  /**
+   * Kinds of password hashes that another library has stored in `account`. Sign-in replaces them with
+   * argon2id, unless the tables have the app's `names`: then the other library may still read them. Each kind
+   * adds its work to every sign-in, which hides the accounts that have one.
+   * @default none
+   * @example emailPassword({ otherHashes: ['better-auth', 'bcrypt'] })
+   */
+  readonly otherHashes?: readonly (OtherHashName | OtherHash)[]
 }
 
 export interface Settings extends EmailPasswordOptions {
+  readonly others: readonly OtherHash[]
   readonly limits: AttemptLimits
   readonly undoEmailChange: boolean
 }

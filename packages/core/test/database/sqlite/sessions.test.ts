@@ -2,7 +2,10 @@ import { join } from 'node:path'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createBusyRetry } from '../../../src/database/sqlite/errors.ts'
 import { sqliteSessions } from '../../../src/database/sqlite/sessions.ts'
+import { toConnection } from '../../../src/database/sqlite/to-connection.ts'
+import { NO_COLUMNS } from '../../../src/session/added-columns.ts'
 import type { SessionStore } from '../../../src/session/session.ts'
 import { type Child, startFixture } from '../../support/child-process.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
@@ -26,7 +29,11 @@ beforeEach(async () => {
   const verbose = (statement?: unknown) =>
     statements.push(/^\S+/.exec(String(statement).trim())?.[0].toLowerCase() ?? '')
   reader = new Database(path, { readonly: true, verbose })
-  sessions = sqliteSessions(reader)
+  sessions = sqliteSessions(toConnection(reader), {
+    columns: NO_COLUMNS,
+    mapping: undefined,
+    retryWhileBusy: createBusyRetry(5_000),
+  })
 })
 afterEach(() => {
   reader.close()

@@ -13,7 +13,7 @@ beforeAll(async () => {
   const { userId } = await auth.createUser('admin')
   root = { userId, ...(await auth.signIn(userId)) }
 })
-beforeEach(() => auth.db.deleteFrom('audit').execute())
+beforeEach(() => auth.db.deleteFrom('sallyport.audit').execute())
 
 async function list(query: Record<string, string> = {}): Promise<ListAuditOutput> {
   const search = new URLSearchParams(query)
@@ -28,9 +28,11 @@ async function makeRecords(): Promise<string[]> {
     )
   for (let i = 0; i < 6; i++) {
     const createdAt = `2026-01-01T00:00:00.1234${i}0Z`
-    await sql`update audit set "createdAt" = ${createdAt} where "userId" = ${`user-${i}`}`.execute(auth.db)
+    await sql`update sallyport.audit set "createdAt" = ${createdAt} where "userId" = ${`user-${i}`}`.execute(
+      auth.db,
+    )
   }
-  const rows = await auth.db.selectFrom('audit').select('id').orderBy('createdAt', 'desc').execute()
+  const rows = await auth.db.selectFrom('sallyport.audit').select('id').orderBy('createdAt', 'desc').execute()
   return rows.map(({ id }) => id)
 }
 
@@ -48,7 +50,7 @@ test.each([1, 2, 3, 10])('pages of %i list each record of one millisecond once',
 
 test('filters by session and time, and records the read once', async () => {
   await makeRecords()
-  await sql`update audit set "actingSessionId" = 's1' where "userId" = 'user-1'`.execute(auth.db)
+  await sql`update sallyport.audit set "actingSessionId" = 's1' where "userId" = 'user-1'`.execute(auth.db)
   expect((await list({ sessionId: 's1' })).records).toMatchObject([{ userId: 'user-1' }])
   expect(
     (await list({ since: '2026-01-01T00:00:00.123Z', until: '2026-01-02T00:00:00Z' })).records,

@@ -14,7 +14,7 @@ afterAll(() => auth.close())
 let root: TestSession
 beforeEach(async () => {
   root = await auth.signIn(await makeUser('admin'))
-  await auth.db.deleteFrom('audit').execute()
+  await auth.db.deleteFrom('sallyport.audit').execute()
 })
 
 const list = (query: Record<string, string> = {}, cookie = root.cookie) =>
@@ -32,7 +32,7 @@ const record = (userId: string | null, more: object = {}) =>
 describe('GET /admin/list-audit', () => {
   test('returns every column of a record', async () => {
     const { userId } = await makeUser()
-    await auth.db.deleteFrom('audit').execute()
+    await auth.db.deleteFrom('sallyport.audit').execute()
     const origin = { address: '192.0.2.1', userAgent: 'curl/8', actingSessionId: 's1' }
     await record(userId, { ...origin, actorId: 'root', detail: { count: 1, done: true, note: null } })
     expect(await recordsOf()).toEqual([
@@ -96,9 +96,13 @@ describe('GET /admin/list-audit', () => {
   test('skips nothing if the last record of a page was pruned', async () => {
     for (let i = 0; i < 4; i++) await record(`user-${i}`)
     const first = await (await list({ limit: '2' })).json()
-    await auth.db.deleteFrom('audit').where('id', '=', first.records[1].id).execute()
+    await auth.db.deleteFrom('sallyport.audit').where('id', '=', first.records[1].id).execute()
     const rest = idsOf(await recordsOf({ cursor: first.nextCursor, type: 'notes:created' }))
-    const left = await auth.db.selectFrom('audit').select('id').where('type', '=', 'notes:created').execute()
+    const left = await auth.db
+      .selectFrom('sallyport.audit')
+      .select('id')
+      .where('type', '=', 'notes:created')
+      .execute()
     const missing = left.map(({ id }) => id).filter((id) => id !== first.records[0].id && !rest.includes(id))
     expect(missing).toEqual([])
   })

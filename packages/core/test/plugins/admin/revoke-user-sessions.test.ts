@@ -37,7 +37,7 @@ describe('an admin', () => {
   test('leaves a record of the admin', async () => {
     await revoke(admin.cookie)
     const records = auth.db
-      .selectFrom('audit')
+      .selectFrom('sallyport.audit')
       .select(['userId', 'actorId', 'detail', 'createdAt'])
       .where('sessionId', '=', ada.sessionId)
       .where('type', '=', 'session.revoked')

@@ -61,7 +61,7 @@ describe('an app can create its first users itself', () => {
   test('and records the creation', async () => {
     const { userId } = await createPasswordAccount(database, user())
     const records = db
-      .selectFrom('audit')
+      .selectFrom('sallyport.audit')
       .select(['type', 'actorId', 'createdAt'])
       .where('userId', '=', userId)
     expect(await records.execute()).toEqual([

@@ -211,9 +211,9 @@ describe('attempts are counted by account', () => {
   test("and stored without the account's email address", async () => {
     const { auth, user } = await start({ limits, databaseUrl: join(directory, 'keys.db') })
     await attempt(auth, { ...user, from: '192.0.2.1' })
-    const { rateLimit } = await dumpTables(auth)
-    expect(rateLimit).toHaveLength(2)
-    expect(JSON.stringify(rateLimit)).not.toContain(user.email)
+    const { sallyport_rate_limit: counters } = await dumpTables(auth)
+    expect(counters).toHaveLength(2)
+    expect(JSON.stringify(counters)).not.toContain(user.email)
   })
 })
 

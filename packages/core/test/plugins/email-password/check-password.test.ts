@@ -66,7 +66,7 @@ describe.each(WAYS)('%s', (way) => {
     ['the name of the app', 'Sallyport2026!'],
     ['the name of the user', 'augusta-king-1815'],
     ['the email', 'Lovelace.1815'],
-    ['a repetition', '        '],
+    ['a repetition', '........'],
     ['a sequence', '0987654321'],
   ])('rejects %s', async (_name, password) => {
     const { ways } = await start({ appName: 'Sallyport' })

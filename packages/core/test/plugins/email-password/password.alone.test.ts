@@ -130,7 +130,7 @@ describe('password hashing is queued', () => {
     argon2.gate = new Promise((resolve) => {
       release = resolve
     })
-    const answers = Array.from({ length: count }, () => reasonOf(verifyPassword('x', cheap, requester)))
+    const answers = Array.from({ length: count }, () => reasonOf(verifyPassword('x', cheap, { requester })))
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
     return { cheap, release, answers: () => Promise.all(answers) }
   }
@@ -160,7 +160,10 @@ describe('password hashing is queued', () => {
 
   test("and a full queue of unknown requesters doesn't block known ones", async () => {
     const { cheap, release, answers } = await begin(2 + 100 + 1)
-    const known = [reasonOf(verifyPassword('x', cheap, 'known')), reasonOf(hashPassword('x', 'known'))]
+    const known = [
+      reasonOf(verifyPassword('x', cheap, { requester: 'known' })),
+      reasonOf(hashPassword('x', 'known')),
+    ]
     const unknown = reasonOf(hashPassword('x'))
     release()
     expect((await answers()).at(-1)).toBe('SESSIONS_UNAVAILABLE')

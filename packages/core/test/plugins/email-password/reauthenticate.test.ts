@@ -160,7 +160,10 @@ describe('rejects', () => {
 
   test('and records a wrong password', async () => {
     await reauthenticate(ada.cookie, { password: 'wrong password' })
-    const records = auth.db.selectFrom('audit').select(['type', 'detail']).where('userId', '=', ada.userId)
+    const records = auth.db
+      .selectFrom('sallyport.audit')
+      .select(['type', 'detail'])
+      .where('userId', '=', ada.userId)
     expect(await records.execute()).toContainEqual({
       type: 'sign-in.failed',
       detail: '{"reason":"INVALID_CREDENTIALS"}',

@@ -19,7 +19,7 @@ const signIn = (body: unknown, headers?: Record<string, string>, remoteAddress?:
   auth.handler(post(ENDPOINTS.signInEmail.path, body, headers), { remoteAddress })
 const auditOf = async (type: string) =>
   auth.db
-    .selectFrom('audit')
+    .selectFrom('sallyport.audit')
     .select(['userId', 'sessionId', 'actorId', 'address', 'detail'])
     .where('type', '=', type)
     .execute()
@@ -61,7 +61,7 @@ describe('sign-in', () => {
 
   test('records one failure, whether the account exists or not', async () => {
     const { email, userId } = await auth.createUser()
-    await auth.db.deleteFrom('audit').execute()
+    await auth.db.deleteFrom('sallyport.audit').execute()
     events.length = 0
     await signIn({ email, password: 'wrong password' }, {}, '192.0.2.1')
     await signIn({ email: newEmail(), password: 'wrong password' }, {}, '192.0.2.1')
@@ -86,7 +86,10 @@ describe('sign-in', () => {
     const { email } = await auth.createUser()
     await signIn({ email, password: 'a wrong password' })
     await signIn({ email, password: TEST_PASSWORD })
-    const written = JSON.stringify([events, await auth.db.selectFrom('audit').selectAll().execute()])
+    const written = JSON.stringify([
+      events,
+      await auth.db.selectFrom('sallyport.audit').selectAll().execute(),
+    ])
     for (const text of [email, 'a wrong password', TEST_PASSWORD]) expect(written).not.toContain(text)
   })
 

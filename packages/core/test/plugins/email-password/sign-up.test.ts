@@ -50,7 +50,11 @@ describe('sign-up', () => {
       { type: 'user.created', userId, actorId: null, at: auth.clock.now() },
       { type: 'session.created', userId, sessionId },
     ])
-    const records = auth.db.selectFrom('audit').select('type').where('userId', '=', userId).execute()
+    const records = auth.db
+      .selectFrom('sallyport.audit')
+      .select('type')
+      .where('userId', '=', userId)
+      .execute()
     expect((await records).map(({ type }) => type).sort()).toEqual(['session.created', 'user.created'])
   })
 

@@ -39,7 +39,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
     /** Returns the log entries about a user. */
     const logOf = ({ userId }: OrganizationPerson) =>
       auth.db
-        .selectFrom('revocation_log')
+        .selectFrom('sallyport.revocation_log')
         .select(['sessionId', 'userId'])
         .where('userId', '=', userId)
         .execute()
@@ -106,7 +106,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
       const { id, member } = await auth.createCompany()
       const activations = () =>
         auth.db
-          .selectFrom('audit')
+          .selectFrom('sallyport.audit')
           .select('id')
           .where('userId', '=', member.userId)
           .where('type', '=', 'organization:activated')

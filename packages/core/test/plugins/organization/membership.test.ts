@@ -367,7 +367,7 @@ describe('a user who deletes their account', () => {
     await api.deleteUser({ request: member.request })
     const { userId } = member
     const rows = await db
-      .selectFrom('audit')
+      .selectFrom('sallyport.audit')
       .select(['type', 'userId', 'actorId', 'detail'])
       .where('type', 'in', ['organization:member-removed', 'organization:deleted'])
       .where((where) => where.or([where('userId', '=', userId), where('actorId', '=', userId)]))

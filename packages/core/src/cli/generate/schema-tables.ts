@@ -1,0 +1,55 @@
+import { columnsOf } from '../../database/columns.ts'
+import { INTERNAL_SCHEMA, prefixed } from '../../database/internal-tables.ts'
+import type { Engine } from '../../database/mapping.ts'
+import { migrationTableOf } from '../../database/migrations.ts'
+import { recordTables } from '../../database/record-tables.ts'
+import {
+  INTERNAL_TABLES,
+  migrationRecords,
+  SQLITE_LOG,
+  type Table,
+  type Tables,
+} from '../../database/tables.ts'
+import type { AuthPlugin } from '../../endpoints/definition.ts'
+import type { AddedColumns } from '../../session/added-columns.ts'
+
+/**
+ * Returns the tables of a schema. For SQLite, Drizzle and Prisma also get our internal tables, since they
+ * drop tables that they don't know. In PostgreSQL those are in a separate schema, which both ignore.
+ */
+export async function schemaTables(
+  plugins: readonly AuthPlugin[],
+  { schema, dialect }: { schema: string; dialect: Engine },
+): Promise<{ columns: AddedColumns; tables: Tables }> {
+  const { tables } = await recordTables(plugins, dialect)
+  const columns = columnsOf({ plugins })
+  const isTool = schema === 'drizzle' || schema === 'prisma'
+  if (!isTool) return { columns, tables }
+  return {
+    columns,
+    tables: dialect === 'sqlite' ? { ...tables, ...internalTables(plugins) } : withoutDeferred(tables),
+  }
+}
+
+/**
+ * Omits keys that are checked at commit, which the tools can't declare: PostgreSQL would check them at once.
+ * In SQLite, a transaction can defer them.
+ */
+function withoutDeferred(tables: Tables): Tables {
+  return Object.fromEntries(
+    Object.entries(tables).map(([name, { foreignKeys = {}, ...table }]): [string, Table] => {
+      const kept = Object.entries(foreignKeys).filter(([, { isDeferred }]) => !isDeferred)
+      return [name, { ...table, foreignKeys: Object.fromEntries(kept) }]
+    }),
+  )
+}
+
+/** Our internal tables by their names in SQLite. */
+function internalTables(plugins: readonly AuthPlugin[]): Tables {
+  const owners = plugins.filter(({ migrations }) => migrations !== undefined).map(({ id }) => id)
+  const records = [null, ...owners].map((owner) => migrationRecords(migrationTableOf(owner)))
+  const tables: Tables = Object.assign({ ...INTERNAL_TABLES, ...SQLITE_LOG }, ...records)
+  return Object.fromEntries(
+    Object.entries(tables).map(([name, table]) => [prefixed(name.replace(`${INTERNAL_SCHEMA}.`, '')), table]),
+  )
+}

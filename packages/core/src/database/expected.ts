@@ -1,0 +1,77 @@
+import type { ColumnNames, Expected } from './inspect.ts'
+import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
+import { namesOf, quote, type StoreMapping } from './mapping.ts'
+import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
+import { postgresTriggers } from './postgres-triggers.ts'
+import { sqliteTriggers } from './sqlite-triggers.ts'
+import { INTERNAL_TABLES, SQLITE_LOG, type Tables } from './tables.ts'
+
+/** What to do if a table is missing that the app's tool creates. */
+export const GENERATE =
+  'Run "sallyport generate --schema drizzle" (or prisma, or sql), then your migration tool.'
+
+/** Returns what our own database must have. With `migrate: false`, the app's tool creates its tables. */
+export function expectedOfDatabase(
+  internal: InternalNames,
+  { tables, migrates, names }: { tables: Tables; migrates: boolean; names?: RenamedTables | undefined },
+): Expected {
+  return {
+    internal,
+    tables: columnNames(tables, names),
+    fix: migrates ? 'Restart the app, or run "sallyport migrate".' : GENERATE,
+    internalTables: internalColumns(internal),
+    triggers:
+      migrates || internal.engine === 'postgres' ? triggersOf(internal, names && ownMapping(names)) : {},
+  }
+}
+
+/** Returns what the tables of another library must have, by the names of the mapping. */
+export function expectedOfStore(internal: InternalNames, mapping: StoreMapping): Expected {
+  const { session, user } = namesOf(internal.engine, mapping)
+  const present = (columns: Readonly<Record<string, string | null>>) =>
+    Object.values(columns).filter((column) => column !== null)
+  return {
+    internal,
+    tables: { [session.table]: present({ ...session.columns }), [user.table]: present({ ...user.columns }) },
+    fix: 'Restore it, or change the mapping of the store.',
+    internalTables: internalColumns(internal),
+    triggers: internal.engine === 'postgres' ? triggersOf(internal, mapping) : {},
+  }
+}
+
+/** Returns the names of the columns by table, under the app's names where it has others. */
+export function columnNames(tables: Tables, names?: RenamedTables): ColumnNames {
+  return Object.fromEntries(
+    Object.entries(tables).map(([name, { columns }]) => {
+      const renamed = names?.get(name)
+      const own = Object.keys(columns)
+      return renamed
+        ? [fullName(renamed), own.map((column) => renamed.columns.get(column) ?? column)]
+        : [name, own]
+    }),
+  )
+}
+
+/** Returns the columns of our internal tables by their names in the database. */
+function internalColumns({ engine, schema }: InternalNames): ColumnNames {
+  return Object.fromEntries(
+    Object.entries(columnNames({ ...INTERNAL_TABLES, ...SQLITE_LOG })).map(([name, columns]) => {
+      const table = name.slice(INTERNAL_SCHEMA.length + 1)
+      return [engine === 'sqlite' ? prefixed(table) : `${schema}.${table}`, columns]
+    }),
+  )
+}
+
+/** Returns the names of the triggers by table. In SQLite, only a file that we migrate has triggers. */
+function triggersOf(internal: InternalNames, mapping?: StoreMapping): Expected['triggers'] {
+  const { session, user } = namesOf(internal.engine, mapping)
+  if (internal.engine === 'sqlite') {
+    const names = Object.keys(sqliteTriggers(internal))
+    const of = (table: string) => names.filter((name) => name.startsWith(prefixed(`${table}_`)))
+    return { [session.table]: of(session.table), [user.table]: of(user.table) }
+  }
+  const triggers = postgresTriggers(internal, mapping)
+  const of = (table: string) =>
+    triggers.filter((trigger) => trigger.table === quote(table)).map(({ name }) => name)
+  return { [session.table]: of(session.table), [user.table]: of(user.table) }
+}

@@ -1,0 +1,45 @@
+const [BIGINT, TIMESTAMPTZ] = [20, 1184]
+
+/** Returns a parameter as text, which every driver passes on unchanged, whatever its own settings are. */
+export function encodeValue(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return arrayLiteral(value)
+  return value
+}
+
+/** PostgreSQL's spelling of an array. */
+function arrayLiteral(values: readonly unknown[]): string {
+  const items = values.map((value) => {
+    if (value === null || value === undefined) return 'null'
+    if (Array.isArray(value)) return arrayLiteral(value)
+    return `"${String(encodeValue(value)).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+  })
+  return `{${items.join(',')}}`
+}
+
+export interface Column {
+  readonly name: string
+  /** The OID of its type. */
+  readonly type: number
+}
+
+/**
+ * Returns a row, an object or an array, with the values that the package `pg` reads. An app may have told its
+ * driver to read dates as text, as Drizzle does, or bigint as a number.
+ */
+export function decodeRow<Row>(row: unknown, columns: readonly Column[]): Row {
+  if (Array.isArray(row)) return row.map((value, index) => decodeValue(value, columns[index]?.type)) as Row
+  const types = new Map(columns.map(({ name, type }) => [name, type]))
+  const entries = Object.entries(row as object).map(([name, value]) => [
+    name,
+    decodeValue(value, types.get(name)),
+  ])
+  return Object.fromEntries(entries)
+}
+
+function decodeValue(value: unknown, type: number | undefined): unknown {
+  if (value === null) return null
+  if (type === TIMESTAMPTZ) return value instanceof Date ? value : new Date(String(value))
+  if (type === BIGINT) return String(value)
+  return value
+}

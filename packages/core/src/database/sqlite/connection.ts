@@ -1,0 +1,13 @@
+import type { SqliteDatabase } from 'kysely'
+
+/** A connection of a synchronous SQLite library: Kysely's `SqliteDatabase` with prepared lookups. */
+export interface SqliteConnection extends SqliteDatabase {
+  readonly isOpen: boolean
+  readonly inTransaction: boolean
+  /** Prepares a statement that returns its first row as an array. */
+  prepareRow<Values>(sql: string): RowStatement<Values>
+}
+
+export interface RowStatement<Values> {
+  get(...parameters: string[]): Values | undefined
+}

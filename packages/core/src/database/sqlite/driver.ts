@@ -1,0 +1,49 @@
+import type { Dialect } from 'kysely'
+import type { FlexibleLimits } from '../../rate-limit/flexible-limits.ts'
+import type { RevocationFeed } from '../../revocations/feed.ts'
+import type { AddedColumns } from '../../session/added-columns.ts'
+import type { SessionReader, SessionStore } from '../../session/session.ts'
+import type { Row } from '../../session/session-row.ts'
+import type { StoreMapping } from '../mapping.ts'
+import type { SessionSql } from '../session-sql.ts'
+
+/** Runs a statement and returns its rows. */
+export type RunStatement = (sql: string, parameters?: readonly unknown[]) => Promise<Row[]>
+
+/** A feed that runs until it's closed. */
+export type OpenFeed = RevocationFeed & { close(): void }
+
+export interface FeedOptions {
+  /** Whether our triggers log the revocations of the file. */
+  readonly hasTriggers: boolean
+  /** Creates the log again if another tool dropped it. */
+  readonly restore: () => Promise<unknown>
+}
+
+/** Our tables, under the names of the app if it has a mapping. */
+export interface OwnTables {
+  readonly columns: AddedColumns
+  readonly mapping: StoreMapping | undefined
+}
+
+/** What a store needs of an open database that it only reads. */
+export interface SqliteStoreDriver {
+  readonly limits: FlexibleLimits
+  /** Reads rows on the connection that Step 2 uses. */
+  readonly read: RunStatement
+  /** Step 2 on any tables. */
+  lookups(sql: SessionSql, columns: AddedColumns): SessionReader
+  feed(sql: SessionSql, options: FeedOptions): OpenFeed
+  /** Closes our connections, and never a client that the app gave us. */
+  close(): void
+}
+
+/** What a store needs of an open database, with any SQLite library. */
+export interface SqliteDriver extends SqliteStoreDriver {
+  /** Kysely's dialect for the connection that writes. */
+  readonly dialect: Dialect
+  /** Whether reads may come from a copy, which must be checked for our own writes. */
+  readonly isReplicable: boolean
+  /** Step 2 on our own tables, and what the endpoints read. */
+  sessions(tables: OwnTables): SessionStore
+}

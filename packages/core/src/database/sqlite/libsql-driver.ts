@@ -1,0 +1,77 @@
+import { ConfigurationError } from '../../protocol/errors.ts'
+import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
+import type { Row } from '../../session/session-row.ts'
+import { sessionSql, tokenStatement } from '../session-sql.ts'
+import type { LibsqlClient } from './client.ts'
+import { type OpenFile, recordConnections, requireOneCopy } from './copies.ts'
+import type { RunStatement, SqliteDriver } from './driver.ts'
+import { createBusyRetry, isRejectedStatement } from './errors.ts'
+import { leaseFeed } from './lease-feed.ts'
+import { libsqlStatements } from './libsql-statements.ts'
+import { libsqlWriteQueue } from './libsql-write-queue.ts'
+import { sqliteLimits } from './limits.ts'
+import { pollingFeed } from './polling-feed.ts'
+import { remoteLookups } from './remote-sessions.ts'
+import { type TokenRow, toSessionToken } from './sessions.ts'
+
+/**
+ * Creates the driver of `@libsql/client`, for a local file or a server.
+ * @throws ConfigurationError if another SQLite library has the file open, or integers aren't read as numbers
+ */
+export async function libsqlDriver(
+  client: LibsqlClient,
+  { busyTimeoutMs }: { busyTimeoutMs: number },
+): Promise<SqliteDriver> {
+  const statements = libsqlStatements(client)
+  const { isRemote } = statements
+  const createRetry = () => createBusyRetry(busyTimeoutMs, isRejectedStatement)
+  const retryRead = createRetry()
+  const run: RunStatement = async (sql, parameters = []) =>
+    (await statements.execute(sql, parameters)).rows.map((row) => ({ ...row }))
+  const read: RunStatement = (sql, parameters) => retryRead(() => run(sql, parameters))
+  const lookUp = async (sql: string, parameters: string[]) => {
+    const { rows } = await retryRead(() => statements.execute(sql, parameters))
+    return rows[0] && Array.from(rows[0])
+  }
+  const { integer, path } = (await read(PROBE))[0] ?? {}
+  if (typeof integer !== 'number')
+    throw new ConfigurationError(`The client reads integers as ${typeof integer}. Set intMode to 'number'.`)
+  const isFile = !isRemote && typeof path === 'string' && path !== ''
+  const forget = isFile ? await checkFile(path, read) : () => {}
+  return {
+    dialect: libsqlWriteQueue(statements, createRetry()),
+    isReplicable: true,
+    limits: isRemote || isFile ? sqliteLimits(run, createRetry()) : memoryLimits(),
+    read,
+    sessions: ({ columns, mapping }) => ({
+      ...remoteLookups(lookUp, sessionSql('sqlite', mapping, columns), columns),
+      async findToken(sessionId) {
+        if (!sessionId.isWellFormed()) return null
+        const [row] = await read(`${tokenStatement('sqlite', mapping)}?`, [sessionId])
+        return row === undefined ? null : toSessionToken(row as Row & TokenRow)
+      },
+    }),
+    lookups: (sql, columns) => remoteLookups(lookUp, sql, columns),
+    feed(sql) {
+      if (isRemote) return leaseFeed('a remote libsql server')
+      // The client has several connections, whose versions differ, so every pass reads the sessions.
+      return pollingFeed({ sql, read, readVersion: () => Symbol('unknown') })
+    },
+    close() {
+      statements.close()
+      forget()
+    },
+  }
+}
+
+const PROBE = `select 1 as integer, (select file from pragma_database_list where name = 'main') as path`
+
+/** Checks that no other copy of SQLite has the file open. Returns a function that forgets the file. */
+async function checkFile(path: string, read: RunStatement): Promise<() => void> {
+  // The client may have any number of connections.
+  const file: OpenFile = { path, library: 'libsql', ofClient: Number.POSITIVE_INFINITY }
+  const checkAgain = requireOneCopy(file)
+  await read('select name from sqlite_schema limit 1')
+  checkAgain()
+  return recordConnections(file, 1)
+}

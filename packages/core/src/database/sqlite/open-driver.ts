@@ -1,0 +1,34 @@
+import { ConfigurationError } from '../../protocol/errors.ts'
+import type { D1Client, SqliteClient, SqliteSource } from './client.ts'
+import { openFile, openSiblings, toPath } from './connect.ts'
+import { d1Driver } from './d1-driver.ts'
+import type { SqliteDriver, SqliteStoreDriver } from './driver.ts'
+import { libsqlDriver } from './libsql-driver.ts'
+import { syncDriver } from './sync-driver.ts'
+
+export interface DriverOptions {
+  readonly busyTimeoutMs: number
+  /** Whether a file that is opened by its URL is switched to WAL. */
+  readonly wal: boolean
+}
+
+/** Opens a database. The kind of a client is recognized by its members, so no driver is imported. */
+export function openDriver(source: SqliteSource, options: DriverOptions): Promise<SqliteDriver>
+export function openDriver(
+  source: SqliteSource<SqliteClient | D1Client>,
+  options: DriverOptions,
+): Promise<SqliteDriver | SqliteStoreDriver>
+export async function openDriver(
+  source: SqliteSource<SqliteClient | D1Client>,
+  options: DriverOptions,
+): Promise<SqliteDriver | SqliteStoreDriver> {
+  if (typeof source === 'string') return syncDriver(await openFile(toPath(source), options), options)
+  const { client } = source
+  if ('execute' in client) return libsqlDriver(client, options)
+  if ('open' in client || 'isOpen' in client || 'filename' in client)
+    return syncDriver(await openSiblings(client, options.busyTimeoutMs), options)
+  if ('batch' in client) return d1Driver(client)
+  throw new ConfigurationError(
+    'client is not a SQLite client. Pass a Database of better-sqlite3, libsql, or bun:sqlite, a DatabaseSync of node:sqlite, or a client of @libsql/client.',
+  )
+}

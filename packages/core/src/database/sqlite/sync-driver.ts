@@ -1,0 +1,65 @@
+import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
+import { memoryFeed } from '../../revocations/feed.ts'
+import type { Row } from '../../session/session-row.ts'
+import type { SqliteConnection } from './connection.ts'
+import type { RunStatement, SqliteDriver } from './driver.ts'
+import { createBusyRetry } from './errors.ts'
+import { sqliteFeed } from './feed.ts'
+import { sqliteLimits } from './limits.ts'
+import { pollingFeed } from './polling-feed.ts'
+import { sqliteLookups, sqliteSessions } from './sessions.ts'
+import { sqliteWriteQueue } from './write-queue.ts'
+
+/** The connections to a file, or one connection for everything in memory. */
+export interface SqliteConnections {
+  readonly writer: SqliteConnection
+  /** Never writes. */
+  readonly reader: SqliteConnection
+  /** Counts rate limits, outside any transaction of the writer. Null in memory. */
+  readonly counter: SqliteConnection | null
+  /** Whether the app writes with the same connection. */
+  readonly isShared: boolean
+  /** Closes them, and never the app's client. */
+  close(): void
+}
+
+/** Creates the driver of a synchronous library, whose statements are prepared once. */
+export function syncDriver(
+  { writer, reader, counter, isShared, close }: SqliteConnections,
+  { busyTimeoutMs }: { busyTimeoutMs: number },
+): SqliteDriver {
+  const retryWhileBusy = createBusyRetry(busyTimeoutMs)
+  const read = runOn(reader)
+  return {
+    dialect: sqliteWriteQueue(writer, { busyTimeoutMs }),
+    isReplicable: false,
+    limits: counter === null ? memoryLimits() : sqliteLimits(runOn(counter), createBusyRetry(busyTimeoutMs)),
+    read: (sql, parameters) => retryWhileBusy(() => read(sql, parameters)),
+    sessions: (tables) => sqliteSessions(reader, { ...tables, retryWhileBusy }),
+    lookups: (sql, columns) => sqliteLookups(reader, { sql, columns, retryWhileBusy }),
+    feed(sql, { hasTriggers, restore }) {
+      // Only this process can change a database in memory.
+      if (counter === null && !isShared) return Object.assign(memoryFeed(), { close() {} })
+      if (counter !== null && hasTriggers) return sqliteFeed(reader, restore)
+      return pollingFeed({ sql, read, readVersion: versionOf(reader) })
+    },
+    // Kysely stays open, so a late write fails with 503.
+    close,
+  }
+}
+
+function runOn(connection: SqliteConnection): RunStatement {
+  return async (sql, parameters = []) => {
+    const statement = connection.prepare(sql)
+    if (statement.reader) return statement.all(parameters) as Row[]
+    statement.run(parameters)
+    return []
+  }
+}
+
+/** Returns a function whose result changes with every commit, also one of this connection. */
+function versionOf(connection: SqliteConnection): () => unknown {
+  const others = connection.prepareRow<[number]>('pragma data_version')
+  const own = connection.prepareRow<[number]>('select total_changes()')
+  return () => `${others.get()} ${own.get()}`
+}

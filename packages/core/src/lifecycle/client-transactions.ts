@@ -1,0 +1,74 @@
+import type { Engine } from '../database/mapping.ts'
+import type { Execute } from './lock-session.ts'
+import { LOCK_TIMEOUT_MS } from './locked-sessions.ts'
+
+/** The interactive transactions of the app's own database client. */
+export interface ClientTransactions {
+  /** Runs `work` in a transaction. A client whose transactions are synchronous needs synchronous work. */
+  begin(work: (trx: object) => unknown): unknown
+  /** Returns the {@link Execute} of a transaction. */
+  executeIn(trx: object): Execute
+}
+
+/** Recognizes Kysely, Prisma, and Drizzle by their methods. Returns null for any other client. */
+export function transactionsOf(client: object, engine: Engine): ClientTransactions | null {
+  if (hasMethod(client, '$transaction'))
+    return {
+      begin: (work) => client.$transaction(work, PRISMA_OPTIONS),
+      executeIn:
+        (trx) =>
+        (query, ...values) =>
+          methodOf(trx, '$queryRaw')(query, ...values),
+    }
+  if (!hasMethod(client, 'transaction')) return null
+  if (hasMethod(client, 'getExecutor'))
+    return {
+      begin: (work) => methodOf(client.transaction(), 'execute')(work),
+      executeIn:
+        (trx) =>
+        (query, ...values) =>
+          methodOf(trx, 'executeQuery')(compile(query, values, engine)),
+    }
+  // Drizzle. In SQLite, `immediate` waits for other writers before it reads.
+  const method = engine === 'sqlite' ? 'all' : 'execute'
+  const options = engine === 'sqlite' ? { behavior: 'immediate' } : undefined
+  return {
+    begin: (work) => client.transaction(work, options),
+    executeIn:
+      (trx) =>
+      (query, ...values) =>
+        methodOf(trx, method)(inline(query, values, engine)),
+  }
+}
+
+/** Longer than the lock and the work may take together, after which Prisma rolls back. */
+const PRISMA_OPTIONS = { maxWait: LOCK_TIMEOUT_MS, timeout: 2 * LOCK_TIMEOUT_MS }
+
+type Method = (...values: unknown[]) => unknown
+
+function hasMethod<Name extends string>(value: object, name: Name): value is Record<Name, Method> {
+  return typeof Reflect.get(value, name) === 'function'
+}
+
+function methodOf(value: unknown, name: string): Method {
+  const method: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+  if (typeof method !== 'function') throw new TypeError(`The database client has no ${name}()`)
+  return (...values) => Reflect.apply(method, value, values)
+}
+
+/** Builds Kysely's `CompiledQuery`. */
+function compile(query: TemplateStringsArray, parameters: readonly unknown[], engine: Engine): object {
+  const sql = query.reduce((text, part, place) => `${text}${engine === 'sqlite' ? '?' : `$${place}`}${part}`)
+  const queryId = { queryId: crypto.randomUUID() }
+  return { sql, parameters, queryId, query: { kind: 'RawNode', sqlFragments: [sql], parameters: [] } }
+}
+
+/** Writes the values into the statement, since Drizzle's `sql` isn't imported. Hex needs no escaping. */
+function inline(query: TemplateStringsArray, values: readonly unknown[], engine: Engine): string {
+  const write = (value: unknown) => {
+    const bytes = [...new TextEncoder().encode(String(value))]
+    const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+    return engine === 'sqlite' ? `cast(x'${hex}' as text)` : `convert_from(decode('${hex}', 'hex'), 'UTF8')`
+  }
+  return query.reduce((text, part, place) => `${text}${write(values[place - 1])}${part}`)
+}

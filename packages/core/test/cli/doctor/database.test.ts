@@ -1,0 +1,100 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { databaseKinds } from '../../support/database-kinds.ts'
+import { hostSallyport } from '../../support/host-sallyport.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+import { writeApp } from '../../support/write-app.ts'
+
+// Each call loads a driver, in a process that the calls share.
+vi.setConfig({ testTimeout: 30_000 })
+
+const directory = temporaryDirectory()
+const host = hostSallyport()
+afterAll(host.stop)
+const doctor = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  host.run(['doctor', ...args], { cwd: directory, env })
+
+const OK = 'ok      database       tables, columns, and triggers are complete\n'
+
+describe.each(await databaseKinds())('sallyport doctor --database in $name', (kind) => {
+  test('checks only the database, whose URL comes from the option or DATABASE_URL', async () => {
+    const database = await kind.create()
+    await database.open()
+    const done = { code: 0, stdout: OK, stderr: '' }
+    expect(await doctor(['--database', database.url])).toEqual(done)
+    expect(await doctor(['--database'], { DATABASE_URL: database.url })).toEqual(done)
+    expect(await doctor(['database'], { DATABASE_URL: database.url })).toEqual(done)
+  })
+
+  test('prints each problem with its fix, exits with 1, and repairs nothing', async () => {
+    const database = await kind.create()
+    await (await database.open()).close()
+    const on = kind.name === 'SQLite' ? '' : ' on "user"'
+    await database.run(`drop trigger sallyport_user_changed${on}`)
+    await database.run('alter table session drop column "rotatedAt"')
+    const problems = [
+      {
+        problem: 'The column session.rotatedAt is missing.',
+        fix: 'Restart the app, or run "sallyport migrate".',
+      },
+      {
+        problem: 'The trigger sallyport_user_changed on user is missing.',
+        fix: 'Restart the app with a role that may create it, or run "sallyport migrate".',
+      },
+    ]
+    for (let i = 0; i < 2; i++) {
+      const { code, stdout } = await doctor(['--database', database.url, '--json'])
+      expect({ code, report: JSON.parse(stdout) }).toEqual({
+        code: 1,
+        report: [{ check: 'database', ok: false, summary: expect.any(String), problems }],
+      })
+    }
+    const { stdout } = await doctor(['--database', database.url])
+    expect(stdout).toMatch(/^failed {2}database {7}The column session\.rotatedAt is missing\. Restart/)
+  })
+
+  test('creates nothing in an empty database', async () => {
+    const { url, rows } = await kind.create()
+    const { code, stdout } = await doctor(['--database', url])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/The table user is missing\. Run "sallyport generate --schema drizzle"/)
+    const catalog =
+      kind.name === 'SQLite' ? 'sqlite_schema' : `information_schema.schemata where schema_name = 'sallyport'`
+    expect(await rows(`select * from ${catalog}`)).toEqual([])
+  })
+
+  test('checks the columns and tables of the definition', async () => {
+    const database = await kind.create()
+    await database.open()
+    const root = writeApp(directory, {
+      'auth.ts': `export default { plugins: [{ id: 'app', userColumns: { locale: {} }, migrations: {
+        async '1'(schema) { await schema.createTable('note').addColumn('id', 'text').execute() } } }] }`,
+    })
+    const { stdout } = await doctor(['--database', database.url, '--auth', join(root, 'auth.ts')])
+    expect(stdout).toMatch(/The column user\.locale is missing[\s\S]*The table note is missing/)
+  })
+})
+
+test('a missing file is an error, and not created', async () => {
+  const path = join(directory, 'typo.db')
+  expect(await doctor(['--database', `file:${path}`])).toMatchObject({
+    code: 1,
+    stdout: `failed  database       Database ${path} not found. Check the path.\n`,
+  })
+  expect(existsSync(path)).toBe(false)
+})
+
+test('without a URL, it asks for one', async () => {
+  expect(await doctor(['database'])).toMatchObject({ code: 2, stderr: expect.stringMatching(/DATABASE_URL/) })
+})
+
+test('an unreadable file stays as it is', async () => {
+  const root = writeApp(directory, {
+    'notes.txt': 'not a database, but a text that is long enough to be read',
+  })
+  const path = join(root, 'notes.txt')
+  const { code } = await doctor(['--database', path])
+  expect(code).toBe(1)
+  expect(readFileSync(path, 'utf8')).toMatch(/^not a database/)
+})

@@ -1,0 +1,188 @@
+import type { AddedColumns } from '@sallyport/core/auth'
+import type { StoreMapping } from '@sallyport/core/postgres'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { expectedOfDatabase, expectedOfStore } from '../../src/database/expected.ts'
+import { inspect } from '../../src/database/inspect.ts'
+import { USER_TABLES } from '../../src/database/tables.ts'
+import { watchDatabase } from '../../src/database/watch-database.ts'
+import { databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
+import { eventually } from '../support/eventually.ts'
+
+const columns: AddedColumns = { user: { locale: { type: 'text' } }, session: {} }
+const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+afterEach(() => void warn.mockReset())
+
+const warnings = () => warn.mock.calls.flat().join('\n')
+
+const kinds = await databaseKinds()
+
+/** The triggers of PostgreSQL. */
+const SESSION_TRIGGERS = ['sallyport_session_changed', 'sallyport_session_truncated']
+
+describe.each(kinds)('the inspection in $name', (kind) => {
+  const isSqlite = kind.name === 'SQLite'
+  const internal = isSqlite ? 'sallyport_audit' : 'sallyport.audit'
+  const trigger = 'sallyport_session_changed'
+  const dropTrigger = isSqlite ? `drop trigger ${trigger}` : `drop trigger ${trigger} on session`
+
+  async function open(database: TestDatabase) {
+    const { db, types } = await database.open()
+    const expected = expectedOfDatabase(types, { tables: USER_TABLES, migrates: true })
+    return { db, inspect: () => inspect(db, expected) }
+  }
+
+  test('finds nothing in a new database', async () => {
+    const opened = await open(await kind.create())
+    expect(await opened.inspect()).toEqual([])
+    expect(warnings()).toBe('')
+  })
+
+  test.each([
+    { dropped: 'a table of users', sql: 'drop table account', problem: 'The table account is missing.' },
+    {
+      dropped: 'a column',
+      sql: 'alter table session drop column "lastSeenAt"',
+      problem: 'The column session.lastSeenAt is missing.',
+    },
+    {
+      dropped: 'an internal table',
+      sql: `drop table ${internal}`,
+      problem: `The table ${internal} is missing.`,
+    },
+    { dropped: 'a trigger', sql: dropTrigger, problem: `The trigger ${trigger} on session is missing.` },
+  ])('reports that $dropped was dropped', async ({ sql, problem }) => {
+    const database = await kind.create()
+    const opened = await open(database)
+    await database.run(sql)
+    expect(await opened.inspect()).toEqual([{ problem, fix: expect.stringMatching(/migrat/) }])
+  })
+
+  test('a dropped trigger and a dropped internal table are created again at the next start', async () => {
+    const database = await kind.create()
+    await (await database.open()).close()
+    await database.run(dropTrigger)
+    await database.run(`drop table ${internal}`)
+    const opened = await open(database)
+    expect(await opened.inspect()).toEqual([])
+    expect(warnings()).toBe('')
+  })
+
+  test('warns at the start about a dropped column', async () => {
+    const database = await kind.create()
+    await (await database.open()).close()
+    await database.run('alter table "user" drop column image')
+    await database.open()
+    expect(warnings()).toMatch(/^sallyport: The column user\.image is missing\. Restart/)
+  })
+
+  test('with migrate: false, one error names every missing table and column', async () => {
+    const database = await kind.create()
+    await (await database.open()).close()
+    await database.run('alter table session drop column "provedVersion"')
+    await database.run('drop table account')
+    await expect(database.open({ columns, migrate: false })).rejects.toThrow(
+      'Missing in the database: column user.locale, column session.provedVersion, table account. Run "sallyport generate --schema drizzle" (or prisma, or sql), then your migration tool.',
+    )
+  })
+
+  test('with migrate: false, nothing is created in an empty database', async () => {
+    const database = await kind.create()
+    await expect(database.open({ migrate: false })).rejects.toThrow(
+      'table user, table session, table account',
+    )
+    const tables = isSqlite
+      ? 'select name from sqlite_schema'
+      : `select table_name from information_schema.tables where table_schema in ('public', 'sallyport')`
+    expect(await database.rows(tables)).toEqual([])
+  })
+
+  test('finds what a mapped store needs by the names of the mapping', async () => {
+    const database = await kind.create()
+    const date = isSqlite ? 'text' : 'timestamptz'
+    await database.run('create table users (id text primary key, full_name text, email text)')
+    await database.run(`create table sessions (id text primary key, user_id text, expires ${date})`)
+    const mapping: StoreMapping = {
+      session: {
+        table: 'sessions',
+        columns: { userId: 'user_id', expiresAt: 'expires', lastAuthenticatedAt: null },
+      },
+      user: { table: 'users', columns: { name: 'full_name', role: null, banned: null, banExpires: null } },
+    }
+    await database.openStore(mapping)
+    const { db, types } = await database.open()
+    const expected = expectedOfStore(types, mapping)
+    expect(await inspect(db, expected)).toEqual([])
+    await database.run('alter table users drop column full_name')
+    await database.run('drop table sessions')
+    expect((await inspect(db, expected)).map(({ problem }) => problem)).toEqual([
+      'The table sessions is missing.',
+      'The column users.full_name is missing.',
+      ...(isSqlite ? [] : SESSION_TRIGGERS.map((name) => `The trigger ${name} on sessions is missing.`)),
+    ])
+  })
+})
+
+test('reports a file whose readers wait for a writer', async () => {
+  const mapped = await kinds[0].create()
+  await mapped.run('pragma journal_mode = delete')
+  await mapped.run('create table users (id text primary key, name text, email text)')
+  await mapped.run('create table sessions (id text primary key, user_id text, expires text)')
+  await mapped.openStore({
+    session: {
+      table: 'sessions',
+      columns: { userId: 'user_id', expiresAt: 'expires', lastAuthenticatedAt: null },
+    },
+    user: { table: 'users', columns: { role: null, banned: null, banExpires: null } },
+  })
+  expect(warnings()).toMatch(/The journal mode is delete, .* Run "pragma journal_mode = wal" once/)
+  expect(await mapped.rows('pragma journal_mode')).toEqual([{ journal_mode: 'delete' }])
+})
+
+describe('the hourly check', () => {
+  const problem = (name: string) => ({ problem: `The ${name} is missing.`, fix: 'Restore it.' })
+
+  test('repairs what is ours, and warns once about what remains', async () => {
+    const found = [problem('column')]
+    let repairs = 0
+    let inspections = 0
+    const stop = await watchDatabase(
+      {
+        inspect: async () => {
+          inspections++
+          return [...found]
+        },
+        repair: async () => {
+          repairs++
+          found.splice(0, found.length, problem('column'))
+        },
+      },
+      1,
+    )
+    expect(warnings()).toBe('sallyport: The column is missing. Restore it.')
+    found.push(problem('trigger'))
+    await eventually(() => expect(repairs).toBe(1))
+    const before = inspections
+    await eventually(() => expect(inspections).toBeGreaterThan(before + 3))
+    expect(repairs).toBe(1)
+    expect(warn).toHaveBeenCalledTimes(1)
+    stop()
+  })
+
+  test('a failed inspection is tried again, and a failed repair is reported as the problem', async () => {
+    let isDown = true
+    const stop = await watchDatabase(
+      {
+        inspect: async () => {
+          if (isDown) throw new Error('no connection')
+          return [problem('trigger')]
+        },
+        repair: () => Promise.reject(new Error('no right')),
+      },
+      1,
+    )
+    expect(warnings()).toBe('')
+    isDown = false
+    await eventually(() => expect(warnings()).toMatch(/The trigger is missing/))
+    stop()
+  })
+})

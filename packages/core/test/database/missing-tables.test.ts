@@ -1,0 +1,137 @@
+import { defineAuthConfig, staticJwks } from '@sallyport/core'
+import { createAuth, createSession, defineAuth, parseSigningKeys, revokeSession } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
+import { consumeToken } from '@sallyport/core/internal/server'
+import { admin } from '@sallyport/core/plugins/admin'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
+import { TEST_PASSWORD } from '@sallyport/core/testing'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createTestClock } from '../../src/testing/instruments.ts'
+import { databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
+import { cookiesAfter, get, post } from '../support/requests.ts'
+import { literal, takeLog } from '../support/stored-sessions.ts'
+import { until } from '../support/until.ts'
+import { createUserMaker } from '../support/user-maker.ts'
+
+const signingKeys = { keys: [await createSigningKey()] }
+const { publicJwks } = parseSigningKeys(signingKeys)
+const clock = createTestClock()
+const config = defineAuthConfig({
+  baseUrl: 'http://localhost:3000',
+  jwks: staticJwks(publicJwks),
+  now: clock.now,
+})
+const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] })
+const TABLES = ['audit', 'rate_limit', 'revocation_log', 'service_token', 'service_call'] as const
+
+describe.each(await databaseKinds())('$name', ({ name, create }) => {
+  let database: TestDatabase
+  let opened: OpenDatabase
+  let other: OpenDatabase
+  let auth: Awaited<ReturnType<typeof createAuth<typeof definition.plugins>>>
+  let root: { userId: string; email: string }
+
+  beforeAll(async () => {
+    database = await create()
+    opened = await database.open()
+    other = await database.open()
+    auth = await createAuth(definition, opened, { pruneEverySeconds: 0 })
+    root = await (await createUserMaker({ database: auth.database, clock }))('admin')
+  })
+
+  const signIn = () =>
+    auth.handler(post(ENDPOINTS.signInEmail.path, { email: root.email, password: TEST_PASSWORD }))
+  const listAudit = (cookie: string) => auth.handler(get(ENDPOINTS.listAudit.path, { cookie }))
+  const token = () => ({ service: 'edge', id: crypto.randomUUID(), expiresAt: new Date() })
+  const limit = { points: 1, duration: 60 }
+
+  /** Everything that uses our tables, each after the tables were dropped. */
+  const uses: [string, () => Promise<void>][] = [
+    ['signs in', async () => expect((await signIn()).status).toBe(200)],
+    [
+      'lists the audit trail',
+      async () => {
+        const cookie = cookiesAfter('', await signIn())
+        expect((await listAudit(cookie)).status).toBe(200)
+      },
+    ],
+    [
+      'revokes a session',
+      async () => {
+        const { id } = await createSession(auth.database, { userId: root.userId, config })
+        expect(await revokeSession(id, auth.database)).toBe(true)
+      },
+    ],
+    [
+      'counts attempts',
+      async () => expect(await opened.limits.consume(crypto.randomUUID(), limit)).toBeNull(),
+    ],
+    ['consumes a service token', async () => expect(await consumeToken(opened.db, token())).toBe(true)],
+    ['prunes', async () => expect(await auth.prune()).toMatchObject({ 'sallyport.audit': 0 })],
+  ]
+  const drops = [
+    ...TABLES.map(
+      (table) => [table, () => database.run(`drop table if exists ${database.internal(table)}`)] as const,
+    ),
+    [
+      'all tables',
+      async () => {
+        for (const table of TABLES) await database.run(`drop table if exists ${database.internal(table)}`)
+      },
+    ] as const,
+    ...(name === 'PostgreSQL'
+      ? [['the schema', () => database.run('drop schema sallyport cascade')] as const]
+      : []),
+  ]
+
+  describe.each(drops)('after a tool dropped %s', (_name, drop) => {
+    test.each(uses)('%s', async (_what, use) => {
+      await drop()
+      await use()
+    })
+
+    test('the next change of a session is logged', async () => {
+      await drop()
+      const { id } = await createSession(auth.database, { userId: root.userId, config })
+      await opened.db.selectFrom('sallyport.revocation_log').select('seq').execute()
+      await takeLog(database)
+      await database.run(`delete from session where id = ${literal(id)}`)
+      expect(await takeLog(database)).toEqual([[id, root.userId]])
+    })
+
+    test('other nodes receive later revocations', async () => {
+      const { id } = await createSession(auth.database, { userId: root.userId, config })
+      const listener = vi.fn<() => void>()
+      onTestFinished(other.revocations.subscribe({ sessionId: id, userId: root.userId }, listener))
+      await drop()
+      await opened.db.selectFrom('sallyport.audit').select('id').limit(1).execute()
+      await opened.db.selectFrom('sallyport.revocation_log').select('seq').limit(1).execute()
+      // A connection of SQLite notices the new table when it reads.
+      await takeLog(database)
+      listener.mockClear()
+      await database.run(`delete from session where id = ${literal(id)}`)
+      await until(() => listener.mock.calls.length > 0)
+    })
+
+    test('a new start repairs it and applies no migration again', async () => {
+      await drop()
+      const again = await database.open()
+      expect(await again.db.selectFrom('sallyport.audit').select('id').execute()).toBeDefined()
+      await again.close()
+    })
+  })
+
+  test('an app that reads its audit trail in a transaction gets 503 at most once', async () => {
+    const read = () =>
+      opened.db.transaction().execute((trx) => trx.selectFrom('sallyport.audit').select('id').execute())
+    await database.run(`drop table if exists ${database.internal('audit')}`)
+    await read().catch(() => {})
+    expect(await read()).toEqual([])
+  })
+
+  test('a missing table of the app is an error as before', async () => {
+    const missing = opened.db.withTables<{ nowhere: { id: string } }>().selectFrom('nowhere').select('id')
+    await expect(missing.execute()).rejects.toThrow(/nowhere/)
+  })
+})

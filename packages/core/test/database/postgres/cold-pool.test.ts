@@ -1,0 +1,62 @@
+import type { SessionKey } from '@sallyport/core'
+import { openPostgres } from '@sallyport/core/postgres'
+import { sql } from 'kysely'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { testPostgres } from '../../support/postgres.ts'
+import { reasonOf } from '../../support/reason-of.ts'
+import { storeSession } from '../../support/stored-sessions.ts'
+import { startProxy } from '../../support/tcp-proxy.ts'
+import { until } from '../../support/until.ts'
+
+const server = await testPostgres()
+const { create } = postgresKind(server)
+
+let database: TestDatabase
+let ada: SessionKey
+beforeAll(async () => {
+  database = await create()
+  await (await database.open()).close()
+  ada = await storeSession(database)
+})
+
+const CALLS = 100
+
+test.each([40, 80, 150])(
+  'a burst on a cold pool %d ms away has no 503',
+  async (delayMs) => {
+    const proxy = await startProxy(server.port, { delayMs })
+    const url = database.url.replace(`:${server.port}/`, `:${proxy.port}/`)
+    const { db, sessions, close } = await openPostgres(url)
+    onTestFinished(close)
+    // The connections that opened the database must not be in the pool any more.
+    await database.rows(
+      `select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'sallyport'`,
+    )
+    await until(async () => (await poolConnections()) === 0)
+    const before = proxy.attempts
+    const find = async () => reasonOf(Promise.resolve(sessions.findSession(ada)))
+    const write = () => reasonOf(sql`select 1`.execute(db))
+    const calls = Array.from({ length: CALLS }, () => [find(), write()]).flat()
+    expect(new Set(await Promise.all(calls))).toEqual(new Set(['accepted']))
+    expect(proxy.attempts - before).toBeGreaterThanOrEqual(10)
+    expect(proxy.mostUnanswered).toBeGreaterThanOrEqual(10)
+  },
+  60_000,
+)
+
+test('finds a session at once after it was opened, since the first lookup connection is ready', async () => {
+  const proxy = await startProxy(server.port, { delayMs: 40 })
+  const url = database.url.replace(`:${server.port}/`, `:${proxy.port}/`)
+  const { sessions, close } = await openPostgres(url, { lookupTimeoutMs: 200 })
+  onTestFinished(close)
+  proxy.hold()
+  expect(await sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
+})
+
+async function poolConnections(): Promise<number> {
+  const rows = await database.rows(
+    `select pid from pg_stat_activity where application_name = 'sallyport' and datname = current_database()`,
+  )
+  return rows.length
+}

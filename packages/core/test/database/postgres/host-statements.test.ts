@@ -1,0 +1,255 @@
+import { ConfigurationError } from '@sallyport/core'
+import { openPostgres, openPostgresStore, type StoreMapping } from '@sallyport/core/postgres'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { databaseKinds, type OpenStore, type TestDatabase } from '../../support/database-kinds.ts'
+import { inHours, literal, takeLog } from '../../support/stored-sessions.ts'
+import { until } from '../../support/until.ts'
+
+const [, kind] = await databaseKinds()
+const MAPPING: StoreMapping = {
+  session: { columns: { lastAuthenticatedAt: null, version: 'version' } },
+  user: { columns: { name: null, email: null } },
+}
+const soon = literal(inHours(1).toISOString())
+const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+afterAll(() => warn.mockRestore())
+
+let database: TestDatabase
+let store: OpenStore
+
+/** An app's own tables, with a session of each user that a test ends. */
+beforeEach(async () => {
+  database = await kind.create()
+  await database.run(`
+    create table "user" (id text primary key, role text, banned boolean, "banExpires" timestamptz);
+    create table session (id text primary key, "userId" text, "expiresAt" timestamptz, version integer default 1);
+    insert into "user" (id) values ('ada'), ('eve');
+    insert into session (id, "userId", "expiresAt") values ('s1', 'ada', ${soon}), ('s2', 'eve', ${soon})`)
+  store = await database.openStore(MAPPING)
+  // The node listens now. Without the log, it can't read what was notified before.
+  await isReceived(`update "user" set role = 'user'`)
+})
+
+afterEach(() => store.close())
+
+/** Waits until a node receives what the statements change. */
+async function isReceived(statements: string, session = { sessionId: 's1', userId: 'ada' }) {
+  const listener = vi.fn<() => void>()
+  onTestFinished(store.revocations.subscribe(session, listener))
+  await database.run(statements)
+  await until(() => listener.mock.calls.length > 0)
+}
+
+describe('a migration of the app', () => {
+  test.each([
+    ['changes the type of the id', 'alter table session alter column id type varchar(80)'],
+    ['changes the type of userId', 'alter table session alter column "userId" type varchar(80)'],
+    ['changes the type of the expiry', 'alter table session alter column "expiresAt" type timestamp'],
+    ['changes the type of version', 'alter table session alter column version type bigint'],
+    ['changes the type of banned', 'alter table "user" alter column banned type integer using 0'],
+    ['changes the type of role', 'alter table "user" alter column role type varchar(9)'],
+    ['renames userId', 'alter table session rename column "userId" to user_id'],
+    ['renames the expiry', 'alter table session rename column "expiresAt" to expires_at'],
+    ['renames the table', 'alter table session rename to sessions'],
+    ['drops the expiry', 'alter table session drop column "expiresAt"'],
+    ['drops version', 'alter table session drop column version'],
+    ['drops role', 'alter table "user" drop column role'],
+    ['turns the expiry into text', `alter table session alter column "expiresAt" type text using 'never'`],
+  ])('%s, and rows can still change and be deleted', async (_name, statement) => {
+    await database.run(statement)
+    const table = statement.includes('rename to sessions') ? 'sessions' : 'session'
+    await database.run(
+      `update "user" set id = id; update ${table} set id = id; insert into ${table} (id) values ('s3')`,
+    )
+    await isReceived(`delete from ${table}; delete from "user"`)
+  })
+})
+
+describe('without our tables', () => {
+  const writes = `
+    insert into "user" (id) values ('new'); insert into session values ('s3', 'new', ${soon});
+    update "user" set banned = true where id = 'eve'; delete from session where id = 's1'`
+
+  test.each([
+    ['the log was dropped', 'drop table sallyport.revocation_log'],
+    ['all tables were dropped', 'drop table sallyport.revocation_log, sallyport.rate_limit, sallyport.audit'],
+    [
+      'the log rejects rows',
+      'alter table sallyport.revocation_log add constraint never check (false) not valid',
+    ],
+  ])('sessions can be deleted and the nodes receive it: %s', async (_name, statement) => {
+    await database.run(statement)
+    await isReceived(writes)
+  })
+
+  test('sessions can be deleted while the log is locked, and the nodes receive it', async () => {
+    await database.run('create extension if not exists dblink')
+    await database.run(`select dblink_connect('locker', ${literal(database.url)});
+      select dblink_exec('locker', 'begin; lock table sallyport.revocation_log in access exclusive mode')`)
+    await isReceived(writes)
+    await database.run(`select dblink_exec('locker', 'rollback')`)
+  })
+
+  test('sessions can be deleted after the whole schema was dropped', async () => {
+    await database.run('drop schema sallyport cascade')
+    await database.run(writes)
+    const again = await database.openStore(MAPPING)
+    await database.run(`delete from session where id = 's2'`)
+    expect(await takeLog(database)).toEqual([['s2', 'eve']])
+    await again.close()
+  })
+})
+
+describe('the role of the app', () => {
+  test('needs no rights on our schema: the nodes receive its changes', async () => {
+    await database.run(`create role host_app; grant select, delete, update on session, "user" to host_app`)
+    for (const statement of [
+      'select from sallyport.revocation_log',
+      'insert into sallyport.revocation_log default values',
+    ])
+      await expect(database.run(`set local role host_app; ${statement}`)).rejects.toThrow('permission denied')
+    await isReceived(`set local role host_app; delete from session where id = 's1'`)
+    await isReceived(`set local role host_app; update "user" set role = 'x' where id = 'eve'`, {
+      sessionId: 's2',
+      userId: 'eve',
+    })
+    await database.run('drop owned by host_app; drop role host_app')
+  })
+
+  test('changes nothing by its search_path, its temporary tables, or its settings', async () => {
+    await database.run(`
+      create schema evil;
+      create table evil.revocation_log (like sallyport.revocation_log);
+      create function evil.to_jsonb(anyelement) returns jsonb language sql as 'select null::jsonb';
+      create function evil.pg_notify(text, text) returns void language sql as 'select null';
+      create function evil.unnest(text[]) returns setof text language sql as 'select null'`)
+    await isReceived(`
+      set search_path = evil, public, pg_catalog; set timezone = 'Pacific/Auckland';
+      set standard_conforming_strings = off; set datestyle = 'SQL, DMY'; set plpgsql.variable_conflict = use_column;
+      create temporary table revocation_log (like sallyport.revocation_log);
+      delete from public.session where id = 's1'`)
+    await database.run('discard all')
+    expect(await takeLog(database)).toContainEqual(['s1', 'ada'])
+    expect(await database.rows('select * from evil.revocation_log')).toEqual([])
+  })
+})
+
+describe('installing', () => {
+  test('changes nothing and waits for no lock when all is up to date', async () => {
+    const before = await database.rows(
+      'select xmin::text, oid::text from pg_trigger union all select xmin::text, oid::text from pg_proc',
+    )
+    const { url } = database
+    const locker = await kind.create()
+    await locker.run('create extension dblink')
+    await locker.run(`select dblink_connect('locker', ${literal(url)});
+      select dblink_exec('locker', 'begin; lock table session, "user" in share update exclusive mode')`)
+    await (await database.openStore(MAPPING)).close()
+    await locker.run(`select dblink_exec('locker', 'rollback')`)
+    expect(
+      await database.rows(
+        'select xmin::text, oid::text from pg_trigger union all select xmin::text, oid::text from pg_proc',
+      ),
+    ).toEqual(before)
+  })
+
+  test.each([
+    ['a trigger', 'drop trigger sallyport_session_changed on session'],
+    ['an enabled trigger', 'alter table session disable trigger sallyport_session_changed'],
+    [
+      'a trigger with our arguments',
+      `create or replace trigger sallyport_session_changed after update on session
+      for each row execute function sallyport.log_revocation('x')`,
+    ],
+    ['the log', 'drop table sallyport.revocation_log'],
+    ['the schema', 'drop schema sallyport cascade'],
+    ['the current function', `comment on function sallyport.log_revocation() is 'older'`],
+  ])('at the next start restores %s', async (_name, statement) => {
+    await database.run(statement)
+    await database.openStore(MAPPING)
+    await database.run(`delete from session where id = 's1'`)
+    expect(await takeLog(database)).toContainEqual(['s1', 'ada'])
+    const [version] = await database.rows(
+      `select obj_description('sallyport.log_revocation()'::regprocedure) as text`,
+    )
+    expect(version?.text).toMatch(/^[0-9a-f]{64}$/)
+  })
+})
+
+test('installing waits for a long transaction only briefly, and other transactions go on', async () => {
+  const app = await kind.create()
+  await app.run(`
+    create table "user" (id text primary key, role text, banned boolean, "banExpires" timestamptz);
+    create table session (id text primary key, "userId" text, "expiresAt" timestamptz, version integer default 1);
+    create extension dblink`)
+  await app.run(`select dblink_connect('long', ${literal(app.url)});
+    select dblink_exec('long', 'begin; insert into session (id) values (1)')`)
+  warn.mockClear()
+  const opening = app.openStore(MAPPING)
+  let isOpen = false
+  void opening.then(() => {
+    isOpen = true
+  })
+  for (let writes = 0; !isOpen; writes++) {
+    await app.run(`set local lock_timeout = '4s'; insert into session (id) values ('w${writes}')`)
+  }
+  expect(warn.mock.calls.map(([text]) => String(text))).toContainEqual(
+    expect.stringContaining('A long transaction blocks the triggers'),
+  )
+  await app.run(`select dblink_exec('long', 'commit')`)
+  await (await app.openStore(MAPPING)).close()
+  await app.run(`delete from session where id = '1'`)
+  expect(await takeLog(app)).toEqual([['1', null]])
+})
+
+describe('without the rights to create our schema', () => {
+  /** Creates a role that may only use the app's tables, and returns its URL. */
+  async function createRole(name: string, privileges: string): Promise<{ url: string; app: TestDatabase }> {
+    const app = await kind.create()
+    await app.run(`
+      create table "user" (id text primary key, role text, banned boolean, "banExpires" timestamptz);
+      create table session (id text primary key, "userId" text, "expiresAt" timestamptz, version integer default 1);
+      insert into "user" (id) values ('ada'); insert into session values ('s1', 'ada', ${soon});
+      create role ${name} login password 'secret';
+      grant ${privileges} on session, "user" to ${name}`)
+    const url = new URL(app.url)
+    url.username = name
+    url.password = 'secret'
+    return { url: url.href, app }
+  }
+
+  test('a store runs on leases, counts in memory, and names the grants', async () => {
+    const { url, app } = await createRole('guest_app', 'select, update, delete')
+    warn.mockClear()
+    const guest = await openPostgresStore(url, { mapping: MAPPING })
+    const [{ name } = {}] = await app.rows('select current_database() as name')
+    const messages = warn.mock.calls.map(([text]) => String(text)).filter((text) => text.includes('grant'))
+    expect(messages).toHaveLength(1)
+    expect(messages[0]).toContain(`grant create on database ${name} to guest_app`)
+    expect(messages[0]).toContain('grant trigger on "session" to guest_app')
+    expect(await guest.sessions.findSession({ sessionId: 's1', userId: 'ada' })).toMatchObject({ id: 's1' })
+    const limit = { points: 1, duration: 60 }
+    expect([await guest.limits?.consume('k', limit), await guest.limits?.consume('k', limit)]).toEqual([
+      null,
+      60,
+    ])
+    await guest.close()
+
+    // The statements in the message are enough.
+    for (const statement of messages[0]?.match(/grant [^;]+/g) ?? []) await app.run(statement)
+    warn.mockClear()
+    const host = await openPostgresStore(url, { mapping: MAPPING })
+    onTestFinished(host.close)
+    expect(warn.mock.calls.filter(([text]) => String(text).includes('grant'))).toEqual([])
+    await app.run(`delete from session where id = 's1'`)
+    expect(await takeLog(app)).toEqual([['s1', 'ada']])
+  })
+
+  test('a database of ours is rejected with the grant it needs', async () => {
+    const { url, app } = await createRole('guest_own', 'select')
+    const opening = openPostgres(url)
+    await expect(opening).rejects.toThrow(ConfigurationError)
+    const [{ name } = {}] = await app.rows('select current_database() as name')
+    await expect(opening).rejects.toThrow(`grant create on database ${name} to guest_own`)
+  })
+})

@@ -1,0 +1,91 @@
+import type { SessionKey } from '@sallyport/core'
+import { openPostgres } from '@sallyport/core/postgres'
+import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { eventually } from '../../support/eventually.ts'
+import { testPostgres } from '../../support/postgres.ts'
+import { startQuietProxy } from '../../support/quiet-proxy.ts'
+import { literal, storeSession } from '../../support/stored-sessions.ts'
+
+const server = await testPostgres()
+const { create } = postgresKind(server)
+
+let database: TestDatabase
+let ada: SessionKey
+beforeAll(async () => {
+  database = await create()
+  await (await database.open()).close()
+})
+beforeEach(async () => {
+  ada = await storeSession(database)
+})
+
+/** Opens the database behind a proxy that drops notifications. */
+async function openQuietly() {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const proxy = await startQuietProxy(database.url)
+  onTestFinished(proxy.close)
+  const opened = await openPostgres(proxy.url, { lookupTimeoutMs: 500 })
+  onTestFinished(opened.close)
+  const warnings = () => warn.mock.calls.map(([text]) => String(text))
+  return { proxy, opened, warnings }
+}
+
+const remove = ({ sessionId }: SessionKey) =>
+  database.run(`delete from session where id = ${literal(sessionId)}`)
+
+test('a node whose notifications are not delivered warns once, naming the reason and the fix', async () => {
+  const { proxy, warnings } = await openQuietly()
+  await eventually(() => expect(warnings()).toHaveLength(1))
+  expect(warnings()[0]).toContain('did not arrive')
+  expect(warnings()[0]).toContain('pool_mode = session')
+  // At least one more heartbeat.
+  const dropped = proxy.dropped
+  await eventually(() => expect(proxy.dropped).toBeGreaterThan(dropped))
+  expect(warnings()).toHaveLength(1)
+})
+
+test('calls are checked as strictly without notifications, and the log is read at heartbeats', async () => {
+  const { opened, warnings } = await openQuietly()
+  await eventually(() => expect(warnings()).toHaveLength(1))
+  const listener = vi.fn<() => void>()
+  onTestFinished(opened.revocations.subscribe(ada, listener))
+  expect(await opened.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
+  await remove(ada)
+  expect(await opened.sessions.findSession(ada)).toBeNull()
+  await eventually(() => expect(listener).toHaveBeenCalled())
+})
+
+test('a notification that arrives later ends the mode: changes are published at once, and no warning follows', async () => {
+  const { proxy, opened, warnings } = await openQuietly()
+  await eventually(() => expect(warnings()).toHaveLength(1))
+  proxy.deliver()
+  const listener = vi.fn<() => void>()
+  onTestFinished(opened.revocations.subscribe(ada, listener))
+  // Only notified: no log has this entry.
+  const payload = JSON.stringify(['0', ada.sessionId, ada.userId])
+  await eventually(async () => {
+    await database.run(`select pg_notify('sallyport_revocation', ${literal(payload)})`)
+    expect(listener).toHaveBeenCalled()
+  })
+  expect(warnings()).toHaveLength(1)
+})
+
+test.each([
+  ['triggers', 'drop function sallyport.log_revocation cascade'],
+  ['the log', 'drop table sallyport.revocation_log cascade'],
+])('without %s, a lookup still sees every commit', async (_name, statement) => {
+  const { opened } = await openQuietly()
+  await database.run(statement)
+  await remove(ada)
+  expect(await opened.sessions.findSession(ada)).toBeNull()
+})
+
+test('no delivery is expected from a connection that has ended: an outage is no reason for a warning', async () => {
+  const { proxy, opened, warnings } = await openQuietly()
+  proxy.close()
+  await expect(async () => opened.sessions.findSession(ada)).rejects.toThrow()
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  expect(warnings()).toEqual([])
+})

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createRandom } from '../../../core/test/hostile/random.ts'
+import { startQuietProxy } from '../../../core/test/support/quiet-proxy.ts'
+import { ACCEPTED } from './answer.ts'
+import { type Counts, callAround, sum } from './call-around.ts'
+import { type SharedPostgres, sharePostgres } from './databases.ts'
+import { figuresOf } from './figures.ts'
+import { STREAMS } from './live-streams.ts'
+import { openDatabase } from './open-database.ts'
+import { BANNED, KINDS, reasonAfter, revoke } from './revocations.ts'
+import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
+import { type Nodes, startNodes } from './start-nodes.ts'
+
+/** `pnpm test:revocation` runs 10,000. */
+const REVOCATIONS = Number(process.env.REVOCATIONS ?? 200)
+/** `pnpm test:revocation` opens 1,000. */
+const LIVE_STREAMS = Number(process.env.STREAMS ?? 40)
+const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
+const TRANSPORTS = 3
+const VICTIMS_AT_ONCE = 12
+const LEASE_MS = 5_000
+
+/** Two nodes on a server whose triggers do nothing, behind a pooler that delivers no notification. */
+describe('lease-only mode', () => {
+  let database: SharedPostgres
+  let nodes: Nodes
+  let admin: SignedIn
+  const issuing = createIssuer()
+
+  beforeAll(async () => {
+    database = await sharePostgres(afterAll)
+    const issuer = await issuing
+    // Creates the tables.
+    await (await openDatabase(database.url)).close()
+    admin = await signInAdmin(database.url, issuer)
+    const proxy = await startQuietProxy(database.url)
+    afterAll(proxy.close)
+    const { signingKeys } = issuer
+    const settings = { databaseUrl: proxy.url, signingKeys, tickMs: 500 }
+    nodes = await startNodes(settings, settings, afterAll)
+    // The triggers stay, but write and notify nothing.
+    await database.query(
+      'create or replace function sallyport.log_revocation() returns trigger language plpgsql as $$ begin return null; end $$',
+    )
+  })
+
+  test(`${REVOCATIONS} revocations with calls on both nodes: none sent after the acknowledgment is accepted`, {
+    timeout: 60_000 + REVOCATIONS * 200,
+  }, async () => {
+    const random = createRandom(SEED)
+    const victims = await signIn(database.url, REVOCATIONS, { issuer: await issuing })
+    const plan = victims.map((victim, i) => {
+      return { victim, kind: KINDS[i % KINDS.length] ?? 'ban', node: random.pick(nodes) }
+    })
+    const counts: Counts = { before: {}, during: {}, after: {} }
+    async function revokeInTurn(): Promise<void> {
+      for (let next = plan.pop(); next !== undefined; next = plan.pop()) {
+        const { victim, kind, node } = next
+        const acknowledge = () => revoke(kind, victim, { node, admin, database })
+        await callAround(acknowledge, { nodes, victim, kind, counts })
+      }
+    }
+    await Promise.all(Array.from({ length: VICTIMS_AT_ONCE }, revokeInTurn))
+
+    console.log(`lease-only: REVOCATION_SEED=${SEED}`, counts)
+    const calls = REVOCATIONS * nodes.length * TRANSPORTS
+    expect(counts.before).toEqual({ '200': calls })
+    expect(sum(counts.after)).toBe(calls)
+    const rejections = KINDS.map((kind) => `${kind}: ${kind === 'ban' ? 403 : 401} ${reasonAfter(kind)}`)
+    // A banned user's socket may already be closed.
+    rejections.push(`ban: 0 closed ${BANNED}`)
+    expect(Object.keys(counts.after).filter((answer) => !rejections.includes(answer))).toEqual([])
+  })
+
+  test(`${LIVE_STREAMS} live streams, revoked from another node: each ends within the lease, and emits nothing after`, {
+    timeout: 60_000 + LIVE_STREAMS * 200,
+  }, async () => {
+    const random = createRandom(SEED)
+    const [here, there] = nodes
+    const people = await signIn(database.url, LIVE_STREAMS, { issuer: await issuing })
+    const watchers = await Promise.all(
+      people.map(async (person) => {
+        const stream = await random.pick(STREAMS).open(there, person)
+        expect(await stream.begun).toEqual(ACCEPTED)
+        return { person, stream, kind: random.pick(KINDS) }
+      }),
+    )
+    const ended = await Promise.all(
+      watchers.map(async ({ person, stream, kind }) => {
+        expect(await revoke(kind, person, { node: here, admin, database })).toBe(200)
+        const acknowledgedAt = performance.now()
+        const { at, ...end } = await stream.ended
+        return {
+          kind,
+          end,
+          seen: stream.seen,
+          lateMs: stream.seen.lastAt - acknowledgedAt,
+          ms: at - acknowledgedAt,
+        }
+      }),
+    )
+    console.log('lease-only: from acknowledgement to end in ms:', figuresOf(ended.map(({ ms }) => ms)))
+    for (const { kind, end, seen, lateMs } of ended) {
+      expect({ end, wrong: seen.wrong }).toEqual({
+        end: { status: kind === 'ban' ? 403 : 401, reason: reasonAfter(kind) },
+        wrong: 0,
+      })
+      // No value is emitted once the lease of the last read has ended.
+      expect(lateMs).toBeLessThan(LEASE_MS)
+    }
+    for (const { stream } of watchers) stream.close()
+  })
+})
