@@ -61,7 +61,7 @@ function requireKnownColumns(mapping: StoreMapping, columns: AddedColumns): void
     const unknown = Object.keys(mapping[table]?.columns ?? {}).find((name) => !known[table].has(name))
     if (unknown === undefined) continue
     throw new ConfigurationError(
-      `mapping: ${table}.columns.${unknown} isn't a column of ours. Check the name, or declare it with { columns }.`,
+      `mapping: ${table}.columns.${unknown} is unknown. Check the name, or declare it with { columns }.`,
     )
   }
 }

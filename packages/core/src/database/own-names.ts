@@ -42,9 +42,7 @@ export function renamedTables(names: OwnNames, columns: AddedColumns = NO_COLUMN
       const unknown =
         renamed === 'snake_case' ? undefined : Object.keys(renamed).find((key) => !known.includes(key))
       if (unknown !== undefined)
-        throw new ConfigurationError(
-          `names: ${table}.columns.${unknown} isn't a column of ours. Check the name.`,
-        )
+        throw new ConfigurationError(`names: ${table}.columns.${unknown} is unknown. Check the name.`)
       const nameOf = (column: string) =>
         renamed === 'snake_case' ? toSnakeCase(column) : (renamed[column] ?? column)
       const [first = name, second] = name.split('.')
