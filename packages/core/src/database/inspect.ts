@@ -75,6 +75,7 @@ async function missingTriggers<DB>(
   triggers: Expected['triggers'],
 ): Promise<string[]> {
   const missing = Object.entries(triggers).map(async ([table, names]) => {
+    if ((await columnNames(db, engine, table)).length === 0) return []
     const query =
       engine === 'sqlite'
         ? sql<{ name: string }>`

@@ -1,5 +1,7 @@
+import type { AddedColumns } from '../session/added-columns.ts'
 import { channelOf, type InternalNames, internalTable } from './internal-tables.ts'
 import { literal, namesOf, quote, type StoreMapping } from './mapping.ts'
+import { decidingColumns, watchedTables } from './watched-tables.ts'
 
 /** PostgreSQL limits a notification to 8,000 bytes. A longer one is sent empty: the nodes read the log. */
 const MAX_NOTIFICATION_BYTES = 7_900
@@ -17,6 +19,12 @@ export interface PostgresTrigger {
   readonly statement: string
 }
 
+/** The names and added columns of the tables that Step 2 reads. */
+export interface WatchedColumns {
+  readonly mapping?: StoreMapping | undefined
+  readonly columns?: AddedColumns | undefined
+}
+
 /** The function that the triggers run, in our schema. */
 export const LOG_FUNCTION = 'log_revocation'
 
@@ -25,11 +33,14 @@ function logFunction(schema: string): string {
 }
 
 /**
- * Returns the triggers on the tables of sessions and users. They have no condition and name no column, since
+ * Returns the triggers on the tables that Step 2 reads. They have no condition and name no column, since
  * PostgreSQL would reject an `alter table` of a column that they name. The function compares the rows:
  * `log_revocation(id, userId, expiresAt, dates, ...compared)`.
  */
-export function postgresTriggers({ schema }: InternalNames, mapping?: StoreMapping): PostgresTrigger[] {
+export function postgresTriggers(
+  { schema }: InternalNames,
+  { mapping, columns }: WatchedColumns = {},
+): PostgresTrigger[] {
   const { session, user, dates } = namesOf('postgres', mapping)
   const { id, userId, expiresAt, version, issuer } = session.columns
   const { role, banned, banExpires } = user.columns
@@ -57,6 +68,7 @@ export function postgresTriggers({ schema }: InternalNames, mapping?: StoreMappi
       expiresAt,
       dates,
       ...present([id, userId, version, issuer]),
+      ...decidingColumns(columns).map((name) => session.columns[name] ?? name),
     ]),
     ...both('user', quote(user.table), [
       '',
@@ -65,6 +77,9 @@ export function postgresTriggers({ schema }: InternalNames, mapping?: StoreMappi
       dates,
       ...present([user.columns.id, role, banned, banExpires]),
     ]),
+    ...watchedTables(columns).flatMap(({ table, userId, compared }) =>
+      both(table.slice(table.lastIndexOf('.') + 1), quote(table), ['', userId, '', dates, ...compared]),
+    ),
   ]
 }
 

@@ -110,7 +110,7 @@ describe.each(kinds)('the inspection in $name', (kind) => {
     }
     await database.openStore(mapping)
     const { db, types } = await database.open()
-    const expected = expectedOfStore(types, mapping)
+    const expected = expectedOfStore(types, { mapping })
     expect(await inspect(db, expected)).toEqual([])
     await database.run('alter table users drop column full_name')
     await database.run('drop table sessions')

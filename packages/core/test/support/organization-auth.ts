@@ -22,6 +22,7 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import type { TestClock } from '@sallyport/core/testing'
 import { afterAll, vi } from 'vitest'
 import { type OrganizationKysely, withOwnTables } from '../../src/plugins/organization/tables.ts'
+import type { SessionKey } from '../../src/session/session.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
@@ -53,8 +54,8 @@ export interface OrganizationAuth extends Pick<Auth<Plugins>, 'api' | 'handler' 
   insertMember(organizationId: string, userId: string, role: string): Promise<void>
   /** Creates an organization with an owner, an admin, and a member, whose active organization it is. */
   createCompany(): Promise<Company>
-  /** Returns the organization and role in the row of a session. */
-  activeOf(person: Pick<OrganizationPerson, 'sessionId'>): Promise<[id: string | null, role: string | null]>
+  /** Returns the organization and role that Step 2 reads. */
+  activeOf(person: SessionKey): Promise<[id: string | null, role: string | null]>
 }
 
 export interface Company {
@@ -166,13 +167,12 @@ export async function startOrganizationAuth(
       }
       return { id, owner, admin, member }
     },
-    async activeOf({ sessionId }) {
-      const session = await db
-        .selectFrom('session')
-        .select(['activeOrganizationId', 'activeOrganizationRole'])
-        .where('id', '=', sessionId)
-        .executeTakeFirstOrThrow()
-      return [session.activeOrganizationId, session.activeOrganizationRole]
+    async activeOf(person) {
+      const session = await database.sessions.findSession(person)
+      return [
+        Reflect.get({ ...session }, 'activeOrganizationId'),
+        Reflect.get({ ...session }, 'activeOrganizationRole'),
+      ]
     },
   }
 }

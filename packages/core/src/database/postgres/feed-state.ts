@@ -24,7 +24,7 @@ const TABLES = [
   ...Object.keys(INTERNAL_TABLES).map((name) => name.slice(name.indexOf('.') + 1)),
 ]
 
-/** Reads the catalog, which needs no rights on the schema. */
+/** Reads the catalog, which needs no rights on the schema. Tables that don't exist yet need no triggers. */
 export async function readFeedState(
   db: AuthKysely,
   { schema, triggers, version }: Wanted,
@@ -36,18 +36,25 @@ export async function readFeedState(
     // PostgreSQL ends each argument with a null byte.
     arguments: Buffer.from(columns.map((column) => `${column}\0`).join('')).toString('hex'),
   }))
-  const { rows } = await sql<{ triggers: number; enabled: number; tables: number; version: string | null }>`
+  const { rows } = await sql<{
+    wanted: number
+    triggers: number
+    enabled: number
+    tables: number
+    version: string | null
+  }>`
     with wanted as (
       select to_regclass("table") as relation, name, type, arguments
         from json_to_recordset(${JSON.stringify(expected)}::json)
           as given ("table" text, name text, type int, arguments text)
+        where to_regclass("table") is not null
     ), trigger as (
       select wanted.*, t.tgtype, t.tgargs, p.oid is not null as is_ours
         from wanted join pg_trigger t on t.tgrelid = wanted.relation and t.tgname = wanted.name and t.tgenabled in ('O', 'A')
         left join (pg_proc p join pg_namespace n on n.oid = p.pronamespace)
           on p.oid = t.tgfoid and n.nspname = ${schema} and p.proname = ${LOG_FUNCTION}
     )
-    select
+    select (select count(*)::int4 from wanted) as wanted,
       (select count(*)::int4 from trigger
         where is_ours and tgtype = type and encode(tgargs, 'hex') = arguments) as triggers,
       (select count(*)::int4 from trigger where is_ours) as enabled,
@@ -61,8 +68,8 @@ export async function readFeedState(
         where n.nspname = ${schema} and p.proname = ${LOG_FUNCTION}) as version`.execute(db)
   const [found] = rows
   const hasTables = found?.tables === TABLES.length
-  const isComplete = hasTables && found?.triggers === triggers.length && found.version === version
-  return { hasTables, hasTriggers: found?.enabled === triggers.length, isComplete }
+  const isComplete = hasTables && found?.triggers === found?.wanted && found.version === version
+  return { hasTables, hasTriggers: found?.enabled === found?.wanted, isComplete }
 }
 
 /** Returns the statements that give the current role the rights to create the schema and the triggers. */

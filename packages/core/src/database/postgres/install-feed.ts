@@ -2,11 +2,16 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { quote, type StoreMapping } from '../mapping.ts'
+import { quote } from '../mapping.ts'
 import { createInternalTables, type MigrationDialect } from '../migrations.ts'
-import { LOG_FUNCTION, logFunctionStatement, postgresTriggers } from '../postgres-triggers.ts'
+import {
+  LOG_FUNCTION,
+  logFunctionStatement,
+  postgresTriggers,
+  type WatchedColumns,
+} from '../postgres-triggers.ts'
 import type { AuthKysely } from '../schema.ts'
-import { sqlState } from './errors.ts'
+import { sqlState, UNDEFINED_TABLE } from './errors.ts'
 import { type FeedState, missingGrants, readFeedState } from './feed-state.ts'
 
 /** The key of the advisory lock under which nodes that start together create the triggers in turn. */
@@ -20,9 +25,7 @@ const MAX_ATTEMPTS = 5
 const PERMISSION_DENIED = '42501'
 const LOCK_TIMEOUT = '55P03'
 
-export interface FeedOptions {
-  /** The names of another library's tables. */
-  readonly mapping?: StoreMapping | undefined
+export interface FeedOptions extends WatchedColumns {
   /** If true, a missing right is a warning. @default with a mapping */
   readonly mayLackRights?: boolean
 }
@@ -38,9 +41,9 @@ export interface FeedOptions {
 export async function installFeed(
   db: AuthKysely,
   types: MigrationDialect,
-  { mapping, mayLackRights = mapping !== undefined }: FeedOptions = {},
+  { mapping, columns, mayLackRights = mapping !== undefined }: FeedOptions = {},
 ): Promise<FeedState> {
-  const triggers = postgresTriggers(types, mapping)
+  const triggers = postgresTriggers(types, { mapping, columns })
   const statement = logFunctionStatement(types)
   const version = createHash('sha256').update(statement).digest('hex')
   const wanted = { schema: types.schema, triggers, version }
@@ -99,6 +102,8 @@ async function retryLocks(attempt: () => Promise<void>): Promise<void> {
     try {
       return await attempt()
     } catch (error) {
+      // A plugin creates its table later, and this runs again.
+      if (stateOf(error) === UNDEFINED_TABLE) return
       if (stateOf(error) !== LOCK_TIMEOUT || attempts === MAX_ATTEMPTS) throw error
     }
     await sleep(LOCK_TIMEOUT_MS)

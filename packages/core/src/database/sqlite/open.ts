@@ -76,11 +76,13 @@ export async function openSqlite(
     const sql = sessionSql('sqlite', mapping, columns)
     const sessions = driver.sessions({ columns, mapping })
     const revocations = driver.feed(sql, {
-      hasTriggers: migrates,
+      // Polling reads what triggers on sessions and users don't see.
+      hasTriggers: migrates && sql.session.foreign === '',
       restore: () => restorer.restore(kysely),
     })
     const limits = restoringLimits(driver.limits, { restorer, db: kysely })
-    const own = { columns, types: sqliteTypes, migrates, names }
+    const locks = { sql, columns }
+    const own = { columns, locks, types: sqliteTypes, migrates, names }
     const database = { db: kysely, sessions, revocations, limits, ...own }
     const tables = withColumns(USER_TABLES, columns)
     const stopWatching = await watchDatabase({
@@ -90,7 +92,6 @@ export async function openSqlite(
     return {
       ...database,
       db: withAuthStore(kysely, { sessions, revocations, limits, database }),
-      locks: { sql, columns },
       migrations,
       async close() {
         stopWatching()
@@ -158,7 +159,7 @@ async function openWriter(driver: SqliteDriver, mapping: StoreMapping) {
   await install(db, driver, { isMapped: true })
   const stopPruning = pruneFeedHourly(db)
   const stopWatching = await watchDatabase({
-    inspect: () => inspect(db, expectedOfStore(sqliteTypes, mapping)),
+    inspect: () => inspect(db, expectedOfStore(sqliteTypes, { mapping })),
     repair: () => restorer.restore(db),
   })
   return {

@@ -88,7 +88,7 @@ export function pollingFeed({ sql, read, readVersion }: PollingOptions): OpenFee
 
 /** Reads the sessions of a JSON array of `[sessionId, userId]`, with their positions in it. */
 function pollStatement({ session, user }: SessionSql): string {
-  return `select k.key as position, ${session.columns}, ${user.columns}
+  return `select k.key as position, ${session.columns}, ${user.columns}${session.foreign}
     from json_each(?) k
     join ${session.table} s on s.${session.id} = k.value ->> 0 and s.${session.userId} = k.value ->> 1
     join ${user.table} u on u.${user.id} = s.${session.userId}`
