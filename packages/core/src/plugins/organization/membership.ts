@@ -26,12 +26,12 @@ export type MembershipKey = { readonly organizationId: string; readonly userId: 
 export async function findMembership(
   db: AuthKysely,
   { organizationId, userId }: MembershipKey,
-): Promise<OrganizationResponse> {
+): Promise<OrganizationResponse & { memberId: string }> {
   const found = await withOwnTables(db)
     .selectFrom('member')
     .innerJoin('organization', 'organization.id', 'member.organizationId')
     .where(({ and }) => and({ 'member.organizationId': organizationId, userId }))
-    .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt'])
+    .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt', 'member.id as memberId'])
     .executeTakeFirst()
   if (found === undefined) throw organizationError('ORGANIZATION_NOT_FOUND')
   return { ...found, createdAt: toIso(found.createdAt) }
@@ -45,7 +45,7 @@ export async function findMembership(
 export async function lockMembership(
   trx: AuthTransaction,
   { others = [], ...key }: MembershipKey & { readonly others?: readonly string[] | 'all' },
-): Promise<OrganizationResponse> {
+): ReturnType<typeof findMembership> {
   const { organizationId } = key
   // Before the locks: a caller who isn't a member must not make others wait.
   await findMembership(trx, key)

@@ -16,7 +16,8 @@ export type OrganizationTables = {
     role: string
     /** `sha256:<hex>` of the token that was delivered. */
     token: string
-    inviterId: string
+    /** The sender. */
+    memberId: string
     expiresAt: Timestamp
     createdAt: Timestamp
   }
@@ -78,23 +79,15 @@ export const migrations: Migrations = {
       .addColumn('email', 'text', (column) => column.notNull())
       .addColumn('role', 'text', (column) => column.notNull())
       .addColumn('token', 'text', (column) => column.notNull())
-      .addColumn('inviterId', 'text', (column) => column.notNull())
+      // Drops invitations sent by former members.
+      .addColumn('memberId', 'text', (column) => column.notNull().references('member.id').onDelete('cascade'))
       .addColumn('expiresAt', timestamp, (column) => column.notNull())
       .addColumn('createdAt', timestamp, (column) => column.notNull())
-      // Drops invitations sent by former members.
-      .addForeignKeyConstraint(
-        'invitation_organizationId_inviterId_fkey',
-        ['organizationId', 'inviterId'],
-        'member',
-        ['organizationId', 'userId'],
-        (key) => key.onDelete('cascade'),
-      )
       .execute()
     await unique('invitation_token_key').on('invitation').column('token').execute()
     const address = unique('invitation_organizationId_email').on('invitation')
     await address.columns(['organizationId', 'email']).execute()
-    const inviter = schema.createIndex('invitation_inviter').on('invitation')
-    await inviter.columns(['organizationId', 'inviterId']).execute()
+    await schema.createIndex('invitation_memberId').on('invitation').column('memberId').execute()
     await schema.createIndex('invitation_expiresAt').on('invitation').column('expiresAt').execute()
   },
 }
