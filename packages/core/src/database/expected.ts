@@ -1,6 +1,6 @@
 import type { ColumnNames, Expected } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
-import { namesOf, quote, type StoreMapping } from './mapping.ts'
+import { namesOf, type StoreMapping } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
 import { postgresTriggers } from './postgres-triggers.ts'
 import { sqliteTriggers } from './sqlite-triggers.ts'
@@ -64,14 +64,15 @@ function internalColumns({ engine, schema }: InternalNames): ColumnNames {
 
 /** Returns the names of the triggers by table. In SQLite, only a file that we migrate has triggers. */
 function triggersOf(internal: InternalNames, mapping?: StoreMapping): Expected['triggers'] {
+  if (internal.engine === 'postgres')
+    return Object.fromEntries(
+      postgresTriggers(internal, { mapping }).map(({ table, triggers }) => [
+        table,
+        triggers.map(({ name }) => name),
+      ]),
+    )
   const { session, user } = namesOf(internal.engine, mapping)
-  if (internal.engine === 'sqlite') {
-    const names = Object.keys(sqliteTriggers(internal))
-    const of = (table: string) => names.filter((name) => name.startsWith(prefixed(`${table}_`)))
-    return { [session.table]: of(session.table), [user.table]: of(user.table) }
-  }
-  const triggers = postgresTriggers(internal, mapping)
-  const of = (table: string) =>
-    triggers.filter((trigger) => trigger.table === quote(table)).map(({ name }) => name)
+  const names = Object.keys(sqliteTriggers(internal))
+  const of = (table: string) => names.filter((name) => name.startsWith(prefixed(`${table}_`)))
   return { [session.table]: of(session.table), [user.table]: of(user.table) }
 }

@@ -133,9 +133,21 @@ function postgresTriggers(): RawBuilder<unknown>[] {
       for each statement execute function organization_leave_all()`,
     sql`create or replace trigger "organization_member_changed" after update or delete on "member"
       for each row execute function organization_follow_member()`,
+    sql`create or replace function organization_log_session() returns trigger language plpgsql security definer
+      set search_path = pg_catalog, pg_temp as $$
+      begin
+        if (to_jsonb(old) ->> 'activeOrganizationId', to_jsonb(old) ->> 'activeOrganizationRole') is distinct from
+          (to_jsonb(new) ->> 'activeOrganizationId', to_jsonb(new) ->> 'activeOrganizationRole') then
+          insert into ${sql.table('sallyport.revocation_log')} ("sessionId", "userId")
+            values (to_jsonb(old) ->> 'id', to_jsonb(old) ->> 'userId');
+          perform pg_notify('sallyport_revocation', '');
+        end if;
+        return null;
+      exception when others then
+        return null;
+      end $$`,
     sql`create or replace trigger "organization_session_changed" after update on "session"
       for each row when (to_jsonb(old) ->> 'activeOrganizationId' is not null)
-      execute function ${sql.table('sallyport.log_revocation')}(
-        'id', 'userId', '', 'timestamp', 'activeOrganizationId', 'activeOrganizationRole')`,
+      execute function organization_log_session()`,
   ]
 }
