@@ -1,12 +1,11 @@
 import type { AddedColumns } from '../session/added-columns.ts'
 import type { ColumnNames, Expected } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
-import { namesOf, quote, type StoreMapping } from './mapping.ts'
+import { namesOf, type StoreMapping } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
 import { postgresTriggers, type WatchedColumns } from './postgres-triggers.ts'
 import { sqliteTriggers } from './sqlite-triggers.ts'
 import { INTERNAL_TABLES, SQLITE_LOG, type Tables } from './tables.ts'
-import { watchedTables } from './watched-tables.ts'
 
 /** What to do if a table is missing that the app's tool creates. */
 export const GENERATE =
@@ -78,15 +77,15 @@ function internalColumns({ engine, schema }: InternalNames): ColumnNames {
 
 /** Returns the names of the triggers by table. In SQLite, only a file that we migrate has triggers. */
 function triggersOf(internal: InternalNames, watched: WatchedColumns): Expected['triggers'] {
+  if (internal.engine === 'postgres')
+    return Object.fromEntries(
+      postgresTriggers(internal, watched).map(({ table, triggers }) => [
+        table,
+        triggers.map(({ name }) => name),
+      ]),
+    )
   const { session, user } = namesOf(internal.engine, watched.mapping)
-  if (internal.engine === 'sqlite') {
-    const names = Object.keys(sqliteTriggers(internal))
-    const of = (table: string) => names.filter((name) => name.startsWith(prefixed(`${table}_`)))
-    return { [session.table]: of(session.table), [user.table]: of(user.table) }
-  }
-  const further = watchedTables(watched.columns).map(({ table }) => table)
-  const triggers = postgresTriggers(internal, watched)
-  const of = (table: string) =>
-    triggers.filter((trigger) => trigger.table === quote(table)).map(({ name }) => name)
-  return Object.fromEntries([session.table, user.table, ...further].map((table) => [table, of(table)]))
+  const names = Object.keys(sqliteTriggers(internal))
+  const of = (table: string) => names.filter((name) => name.startsWith(prefixed(`${table}_`)))
+  return { [session.table]: of(session.table), [user.table]: of(user.table) }
 }
