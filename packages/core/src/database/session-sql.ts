@@ -13,9 +13,7 @@ import { type DateEncoding, type Engine, literal, namesOf, quote, type StoreMapp
 export interface SessionSql {
   readonly engine: Engine
   /** Quoted names, and the columns of a `LookupRow`. */
-  readonly session: Readonly<
-    Record<'table' | 'id' | 'userId' | 'columns' | 'added' | 'locked' | 'foreign', string>
-  >
+  readonly session: Readonly<Record<'table' | 'id' | 'userId' | 'columns' | 'added' | 'locked', string>>
   /** The `added` columns each follow a comma. Those of a session: `locked` locks their rows of other tables. */
   readonly user: Readonly<Record<'table' | 'id' | 'columns' | 'added', string>>
 }
@@ -88,7 +86,6 @@ export function sessionSql(
       columns: listOf('s', SESSION_COLUMNS, session.columns),
       added: ofSession(columns.session),
       locked: ofSession(columns.session, engine === 'postgres' ? ' for share' : ''),
-      foreign: ofSession(Object.fromEntries(Object.entries(columns.session).filter(([, { from }]) => from))),
     },
     user: {
       table: quote(user.table),

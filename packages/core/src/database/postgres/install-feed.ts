@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { quote, type StoreMapping } from '../mapping.ts'
+import { quote } from '../mapping.ts'
 import { createInternalTables, type MigrationDialect } from '../migrations.ts'
 import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../postgres-triggers.ts'
 import type { AuthKysely } from '../schema.ts'
