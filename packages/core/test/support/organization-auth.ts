@@ -66,16 +66,18 @@ export interface Company {
 }
 
 /**
- * Starts a server in memory, or on an empty PostgreSQL database. It is closed after the tests of the file.
+ * Starts a server in memory, or on an empty database. It is closed after the tests of the file.
  */
 export async function startOrganizationAuth(
   options: Omit<OrganizationOptions, 'deliverInvitation'> & {
     /** Null delivers nothing. @default to {@link OrganizationAuth.takeInvitation} */
     deliverInvitation?: DeliverInvitation | null
-    postgresUrl?: string
+    url?: string
+    /** If false, the tables exist. @default true */
+    migrate?: boolean
   } = {},
 ): Promise<OrganizationAuth> {
-  const { postgresUrl, deliverInvitation = take, ...organizationOptions } = options
+  const { url = ':memory:', migrate = true, deliverInvitation = take, ...organizationOptions } = options
   const deliveries: InvitationDelivery[] = []
   const events: AuthEvent[] = []
   const errors: unknown[] = []
@@ -95,10 +97,9 @@ export async function startOrganizationAuth(
   ]
   const definition = defineAuth({ config, signingKeys, plugins })
   const columns = columnsOf(definition)
-  const opened =
-    postgresUrl === undefined
-      ? await openSqlite(':memory:', { columns })
-      : await openPostgres(postgresUrl, { columns })
+  const opened = url.startsWith('postgres')
+    ? await openPostgres(url, { columns, migrate })
+    : await openSqlite(url, { columns, migrate })
   afterAll(opened.close)
   const auth = await createAuth(definition, opened, {
     pruneEverySeconds: 0,
