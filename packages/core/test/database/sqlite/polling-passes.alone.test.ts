@@ -21,7 +21,7 @@ afterEach(() => void vi.useRealTimers())
 const key = (number: number) => ({ sessionId: `s${number}`, userId: 'u' })
 
 /** Creates a feed on a file whose reads are recorded. */
-function openFeed({ passMs = PASS_MS.own, busyMs = 0, lockedMs = 0 } = {}) {
+function openFeed({ passMs = PASS_MS.own as number, busyMs = 0, lockedMs = 0 } = {}) {
   const reads: { at: number; keys: string[] }[] = []
   const rows = new Map<string, string>()
   let version = 0
@@ -53,12 +53,10 @@ function openFeed({ passMs = PASS_MS.own, busyMs = 0, lockedMs = 0 } = {}) {
     /** Returns the times between reads while something is written every 5 ms. */
     async intervals() {
       reads.length = 0
-      const writing = setInterval(() => version++, 5)
       for (let ms = 0; ms < 2_000; ms += 5) {
         version++
         await vi.advanceTimersByTimeAsync(5)
       }
-      clearInterval(writing)
       return new Set(reads.slice(1).map(({ at }, before) => at - (reads[before]?.at ?? 0)))
     },
   }
