@@ -169,7 +169,8 @@ function functionBody(internal: InternalNames, comparison: Comparison): string {
       begin
         with entries as (
           insert into ${log} as entry ("sessionId", "userId") select * from unnest(session_ids, user_ids)
-            returning json_build_array(entry.seq::text, entry."sessionId", entry."userId")::text as payload
+            returning case when cardinality(session_ids) <= ${MAX_NOTIFICATIONS}
+              then json_build_array(entry.seq::text, entry."sessionId", entry."userId")::text end as payload
         ) select array_agg(entries.payload) into payloads from entries;
         if cardinality(payloads) > ${MAX_NOTIFICATIONS} then
           payloads := array[''];
