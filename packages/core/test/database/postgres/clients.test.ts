@@ -81,8 +81,26 @@ describe.each(Object.entries(POSTGRES_CLIENTS).filter(([name]) => !name.includes
       onTestFinished(again.close)
       expect(await again.sessions.findSession(ada)).toBeNull()
     })
+
+    test('migrates a new database once if three nodes start at the same time, and keeps no lock', async () => {
+      const fresh = await create()
+      const opened = await Promise.all(
+        Array.from({ length: 3 }, async () => {
+          const { client: pool, end } = connect(fresh.url)
+          onTestFinished(() => end())
+          const node = await openPostgres({ pool })
+          onTestFinished(node.close)
+          return node.migrations.applied
+        }),
+      )
+      expect(opened.flat()).toEqual(['0001_tables'])
+      expect(await fresh.rows(LOCKS)).toEqual([])
+    })
   },
 )
+
+const LOCKS = `select pid from pg_locks join pg_database on database = pg_database.oid
+  where locktype = 'advisory' and datname = current_database()`
 
 const LISTENING = `select pid from pg_stat_activity where query ilike 'listen%' or query like '%revocation_log%'`
 
