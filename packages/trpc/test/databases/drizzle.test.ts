@@ -14,7 +14,7 @@ import {
 } from '../../../core/test/support/host-tables.ts'
 import { guardedApp } from './guarded-app.ts'
 
-/** `pnpm test:databases` runs every combination. */
+/** `pnpm test:databases` runs every combination, and the tool once more while the store is closed. */
 const IS_LONG = process.env.DATABASES === 'all'
 
 /** How the app opens the store, and on which tables. */
@@ -46,13 +46,6 @@ const OPENINGS: readonly Opening[] = [
     open: (database) => database.open({ migrate: false }),
   },
   {
-    name: 'tables that the tool creates and the library migrates',
-    engine: 'PostgreSQL',
-    tables: libraryTables,
-    isToolFirst: true,
-    open: (database) => database.open(),
-  },
-  {
     name: 'tables that the library migrates',
     engine: 'PostgreSQL',
     tables: libraryTables,
@@ -66,6 +59,13 @@ const OPENINGS: readonly Opening[] = [
     tables: libraryTables,
     isToolFirst: false,
     tablesFilter: ['!sallyport_*'],
+    open: (database) => database.open(),
+  },
+  {
+    name: 'tables that the tool creates and the library migrates',
+    engine: 'PostgreSQL',
+    tables: libraryTables,
+    isToolFirst: true,
     open: (database) => database.open(),
   },
 ]
@@ -126,6 +126,8 @@ for (const { kind, opening, run, addNote, isChanged, engine, ...name } of IS_LON
     const tool = drizzleApp(database.url, tables.schema, { tablesFilter: opening.tablesFilter ?? [] })
     const host = hostApp(database, tables)
     const sessions = async () => (await database.rows('select id from session')).map(({ id }) => id)
+    // drizzle-kit may exit with 0 although it did nothing.
+    const isApplied = async () => 'locale' in ((await database.rows('select * from "user"'))[0] ?? {})
     const open = async () => {
       const store = await opening.open(database, tables)
       return { ...store, ...guardedApp(store.db) }
@@ -143,6 +145,7 @@ for (const { kind, opening, run, addNote, isChanged, engine, ...name } of IS_LON
     // The tool runs while the app is running.
     if (isChanged) tool.write(tables.changedSchema)
     await run(tool)
+    expect(await isApplied()).toBe(isChanged)
     await host.runAll()
     expect(host.failed, 'after the tool ran while the store is open').toEqual([])
     expect(await sessions()).toEqual(expect.arrayContaining([before.id, watched.id]))
@@ -156,10 +159,13 @@ for (const { kind, opening, run, addNote, isChanged, engine, ...name } of IS_LON
     await host.runAll()
     expect(host.failed, 'while the store is closed').toEqual([])
     // The tool runs before the app starts.
-    if (isChanged) tool.write(tables.schema)
-    await run(tool)
-    await host.runAll()
-    expect(host.failed, 'after the tool ran while the store is closed').toEqual([])
+    if (IS_LONG) {
+      if (isChanged) tool.write(tables.schema)
+      await run(tool)
+      expect(await isApplied()).toBe(false)
+      await host.runAll()
+      expect(host.failed, 'after the tool ran while the store is closed').toEqual([])
+    }
 
     app = await open()
     expect(await app.call(before)).toBeNull()
