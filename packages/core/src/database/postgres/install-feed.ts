@@ -15,8 +15,10 @@ const INSTALLING = 7_255_597
 const LOCK_TIMEOUT_MS = 500
 const MAX_ATTEMPTS = 5
 
-/** The SQLSTATEs of a missing right and of a lock that wasn't free in time. */
+/** The SQLSTATEs of a missing right, and of a statement after Kysely's migrator has caught that error. */
 const PERMISSION_DENIED = '42501'
+const TRANSACTION_ABORTED = '25P02'
+/** The SQLSTATE of a lock that wasn't free in time. */
 const LOCK_TIMEOUT = '55P03'
 
 export interface FeedOptions extends WatchedColumns {
@@ -111,11 +113,14 @@ interface Fault {
 
 /** Returns what the operator must do, or null for another error. */
 async function explain(db: AuthKysely, { fault, schema, tables }: Fault): Promise<string | null> {
-  switch (stateOf(fault)) {
+  const state = stateOf(fault)
+  switch (state) {
     case LOCK_TIMEOUT:
       return 'A long transaction blocks the triggers on sessions and users. End it, and restart this process.'
-    case PERMISSION_DENIED: {
+    case PERMISSION_DENIED:
+    case TRANSACTION_ABORTED: {
       const grants = await missingGrants(db, { schema, tables })
+      if (state === TRANSACTION_ABORTED && grants.length === 0) return null
       const next =
         grants.length === 0 ? 'Start it once as the owner of the schema.' : `Run: ${grants.join('; ')};`
       return `The role may not create the tables and triggers of the schema ${schema}. ${next}`
@@ -130,7 +135,8 @@ export async function toGrantError(
   db: AuthKysely,
   { error, schema }: { error: unknown; schema: string },
 ): Promise<unknown> {
-  if (stateOf(error) !== PERMISSION_DENIED) return error
+  const state = stateOf(error)
+  if (state !== PERMISSION_DENIED && state !== TRANSACTION_ABORTED) return error
   const problem = await explain(db, { fault: error, schema, tables: [] })
   return problem === null ? error : new ConfigurationError(problem, { cause: error })
 }
