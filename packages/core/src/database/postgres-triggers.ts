@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { InternalNames } from './internal-tables.ts'
 import { logFunctionBody, type WatchedTable } from './log-function.ts'
 import { namesOf, quote, type StoreMapping } from './mapping.ts'
@@ -14,10 +13,8 @@ const EVENTS = [
 /** The triggers of a table, and the function that they run. */
 export interface TableTriggers {
   readonly table: string
-  /** The name of the function in our schema, with a hash of its statement: other mappings have others. */
-  readonly logFunction: string
-  readonly functionStatement: string
-  readonly triggers: readonly { readonly name: string; readonly type: number; readonly statement: string }[]
+  readonly functionBody: string
+  readonly triggers: readonly { readonly name: string; readonly type: number; readonly event: string }[]
 }
 
 interface TriggerOptions {
@@ -39,21 +36,17 @@ export function postgresTriggers(
   const { dates } = namesOf('postgres', mapping)
   return watchedTables(mapping).map((watched) => {
     const isByRow = byRow?.has(quote(watched.table)) ?? false
-    const body = logFunctionBody(internal, { watched, dates, isByRow })
-    const logFunction = `log_revocation_${createHash('sha256').update(body).digest('hex').slice(0, 16)}`
     const triggers = EVENTS.map(({ event, suffix, type, rows }) => {
       const ofRow = isByRow && rows !== null
-      const name = `${schema}_${watched.name}_${suffix}`
       return {
-        name,
+        name: `${schema}_${watched.name}_${suffix}`,
         type: ofRow ? type | ROW : type,
-        statement: `create or replace trigger ${quote(name)} after ${event} on ${quote(watched.table)}
-          ${rows === null || ofRow ? '' : `referencing ${rows}`} for each ${ofRow ? 'row' : 'statement'}
-          execute function ${quote(`${schema}.${logFunction}`)}()`,
+        event: `after ${event} on ${quote(watched.table)}
+          ${rows === null || ofRow ? '' : `referencing ${rows}`} for each ${ofRow ? 'row' : 'statement'}`,
       }
     })
-    const functionStatement = `create or replace function ${quote(`${schema}.${logFunction}`)}() ${body}`
-    return { table: watched.table, logFunction, functionStatement, triggers }
+    const functionBody = logFunctionBody(internal, { watched, dates, isByRow })
+    return { table: watched.table, functionBody, triggers }
   })
 }
 

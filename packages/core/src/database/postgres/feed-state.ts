@@ -14,9 +14,14 @@ export interface FeedState {
   readonly isComplete: boolean
 }
 
+export interface NamedTriggers extends TableTriggers {
+  /** The name of the function in our schema. */
+  readonly logFunction: string
+}
+
 interface Wanted {
   readonly schema: string
-  readonly watched: readonly TableTriggers[]
+  readonly watched: readonly NamedTriggers[]
 }
 
 const TABLES = [
@@ -57,8 +62,8 @@ export async function readFeedState(db: AuthKysely, { schema, watched }: Wanted)
 }
 
 /**
- * Returns the tables that need a trigger for each row. A statement on a parent or a partition also changes the
- * other's rows, but runs only its own statement triggers. Foreign tables don't pass their rows to those.
+ * Returns the tables that need a trigger for each row. A statement on a parent or a partition also changes
+ * the other's rows, but runs only its own statement triggers. Foreign tables don't pass their rows to those.
  */
 export async function changedByRow(db: AuthKysely, tables: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ name: string }>`

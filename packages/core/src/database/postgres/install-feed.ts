@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
@@ -6,7 +7,13 @@ import { createInternalTables, type MigrationDialect } from '../migrations.ts'
 import { postgresTriggers, type TableTriggers } from '../postgres-triggers.ts'
 import type { AuthKysely } from '../schema.ts'
 import { sqlState } from './errors.ts'
-import { changedByRow, type FeedState, missingGrants, readFeedState } from './feed-state.ts'
+import {
+  changedByRow,
+  type FeedState,
+  missingGrants,
+  type NamedTriggers,
+  readFeedState,
+} from './feed-state.ts'
 
 /** The key of the advisory lock under which nodes that start together create the triggers in turn. */
 const INSTALLING = 7_255_597
@@ -40,7 +47,7 @@ export async function installFeed(
   { mapping, mayLackRights = mapping !== undefined }: FeedOptions = {},
 ): Promise<FeedState> {
   const tables = postgresTriggers(types, { mapping }).map(({ table }) => quote(table))
-  const watched = postgresTriggers(types, { mapping, byRow: await changedByRow(db, tables) })
+  const watched = postgresTriggers(types, { mapping, byRow: await changedByRow(db, tables) }).map(named)
   const wanted = { schema: types.schema, watched }
   const before = await readFeedState(db, wanted)
   if (before.isComplete) return before
@@ -57,10 +64,16 @@ export async function installFeed(
   return after
 }
 
+/** Names the function by its hash: other versions and other mappings of this schema have others. */
+function named(triggers: TableTriggers): NamedTriggers {
+  const hash = createHash('sha256').update(triggers.functionBody).digest('hex')
+  return { ...triggers, logFunction: `log_revocation_${hash.slice(0, 16)}` }
+}
+
 async function install(
   db: AuthKysely,
   types: MigrationDialect,
-  watched: readonly TableTriggers[],
+  watched: readonly NamedTriggers[],
 ): Promise<void> {
   const { schema } = types
   await db.transaction().execute(async (trx) => {
@@ -69,17 +82,20 @@ async function install(
     // Even with `if not exists`, creating a schema needs a right that the role may lack.
     if (rows.length === 0) await trx.schema.createSchema(schema).execute()
     await createInternalTables(trx, types)
-    for (const { logFunction, functionStatement } of watched) {
-      await sql.raw(functionStatement).execute(trx)
-      await sql`grant execute on function ${sql.id(schema, logFunction)}() to public`.execute(trx)
+    for (const { logFunction, functionBody } of watched) {
+      const name = sql.id(schema, logFunction)
+      await sql`create or replace function ${name}() ${sql.raw(functionBody)}`.execute(trx)
+      await sql`grant execute on function ${name}() to public`.execute(trx)
     }
   })
-  for (const { triggers } of watched) {
+  for (const { logFunction, triggers } of watched) {
     await retryLocks(() =>
       db.transaction().execute(async (trx) => {
         await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
         await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx)
-        for (const { statement } of triggers) await sql.raw(statement).execute(trx)
+        for (const { name, event } of triggers)
+          await sql`create or replace trigger ${sql.id(name)} ${sql.raw(event)}
+            execute function ${sql.id(schema, logFunction)}()`.execute(trx)
       }),
     )
   }
