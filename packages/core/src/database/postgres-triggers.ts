@@ -1,3 +1,5 @@
+import type { AddedColumns } from '../session/added-columns.ts'
+import { foreignTables, keyColumns } from './foreign-tables.ts'
 import type { InternalNames } from './internal-tables.ts'
 import { logFunctionBody, type WatchedTable } from './log-function.ts'
 import { namesOf, quote, type StoreMapping } from './mapping.ts'
@@ -17,24 +19,29 @@ export interface TableTriggers {
   readonly triggers: readonly { readonly name: string; readonly type: number; readonly event: string }[]
 }
 
-interface TriggerOptions {
+/** The names and added columns of the tables that Step 2 reads. */
+export interface WatchedColumns {
   readonly mapping?: StoreMapping | undefined
+  readonly columns?: AddedColumns | undefined
+}
+
+interface TriggerOptions extends WatchedColumns {
   /** The quoted names of tables whose rows other tables can change, such as partitions. */
   readonly byRow?: ReadonlySet<string>
 }
 
 /**
- * Returns the triggers on the tables of sessions and users. They run once for each statement, or for each row
+ * Returns the triggers on the tables that Step 2 reads. They run once for each statement, or for each row
  * of a partitioned table. They have no condition and name no column, since PostgreSQL would reject an
  * `alter table` of a column that they name.
  */
 export function postgresTriggers(
   internal: InternalNames,
-  { mapping, byRow }: TriggerOptions = {},
+  { mapping, columns, byRow }: TriggerOptions = {},
 ): TableTriggers[] {
   const { schema } = internal
   const { dates } = namesOf('postgres', mapping)
-  return watchedTables(mapping).map((watched) => {
+  return watchedTables({ mapping, columns }).map((watched) => {
     const isByRow = byRow?.has(quote(watched.table)) ?? false
     const triggers = EVENTS.map(({ event, suffix, type, rows }) => {
       const ofRow = isByRow && rows !== null
@@ -50,7 +57,7 @@ export function postgresTriggers(
   })
 }
 
-function watchedTables(mapping?: StoreMapping): WatchedTable[] {
+function watchedTables({ mapping, columns }: WatchedColumns): WatchedTable[] {
   const { session, user } = namesOf('postgres', mapping)
   const { id, userId, expiresAt, version, issuer } = session.columns
   const { role, banned, banExpires } = user.columns
@@ -61,7 +68,13 @@ function watchedTables(mapping?: StoreMapping): WatchedTable[] {
       sessionId: id,
       userId,
       expiresAt,
-      compared: [id, userId, version, issuer],
+      compared: [
+        id,
+        userId,
+        version,
+        issuer,
+        ...keyColumns(columns).map((name) => session.columns[name] ?? name),
+      ],
     },
     {
       name: 'user',
@@ -71,5 +84,13 @@ function watchedTables(mapping?: StoreMapping): WatchedTable[] {
       expiresAt: null,
       compared: [user.columns.id, role, banned, banExpires],
     },
+    ...foreignTables(columns).map(({ table, userId, compared }) => ({
+      name: table.slice(table.lastIndexOf('.') + 1),
+      table,
+      sessionId: null,
+      userId,
+      expiresAt: null,
+      compared,
+    })),
   ]
 }

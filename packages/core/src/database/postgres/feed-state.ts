@@ -62,15 +62,20 @@ export async function readFeedState(db: AuthKysely, { schema, watched }: Wanted)
 }
 
 /**
- * Returns the tables that need a trigger for each row. A statement on a parent or a partition also changes
- * the other's rows, but runs only its own statement triggers. Foreign tables don't pass their rows to those.
+ * Returns the tables that exist, and those that need a trigger for each row. A statement on a parent or a
+ * partition also changes the other's rows, but runs only its own statement triggers. Foreign tables don't pass
+ * their rows to those.
  */
-export async function changedByRow(db: AuthKysely, tables: readonly string[]): Promise<Set<string>> {
-  const { rows } = await sql<{ name: string }>`
-    select name from json_array_elements_text(${JSON.stringify(tables)}::json) as given (name)
-      join pg_class c on c.oid = to_regclass(name)
-      where c.relkind <> 'r' or exists (select from pg_inherits where inhrelid = c.oid)`.execute(db)
-  return new Set(rows.map(({ name }) => name))
+export async function findTables(
+  db: AuthKysely,
+  names: readonly string[],
+): Promise<{ tables: string[]; byRow: Set<string> }> {
+  const { rows } = await sql<{ name: string; isByRow: boolean }>`
+    select name, c.relkind <> 'r' or exists (select from pg_inherits where inhrelid = c.oid) as "isByRow"
+      from json_array_elements_text(${JSON.stringify(names)}::json) as given (name)
+      join pg_class c on c.oid = to_regclass(name)`.execute(db)
+  const byRow = rows.filter(({ isByRow }) => isByRow)
+  return { tables: rows.map(({ name }) => name), byRow: new Set(byRow.map(({ name }) => name)) }
 }
 
 /** Returns the statements that give the current role the rights to create the schema and the triggers. */

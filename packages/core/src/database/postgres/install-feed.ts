@@ -2,18 +2,12 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { quote, type StoreMapping } from '../mapping.ts'
+import { quote } from '../mapping.ts'
 import { createInternalTables, type MigrationDialect } from '../migrations.ts'
-import { postgresTriggers, type TableTriggers } from '../postgres-triggers.ts'
+import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../postgres-triggers.ts'
 import type { AuthKysely } from '../schema.ts'
 import { sqlState } from './errors.ts'
-import {
-  changedByRow,
-  type FeedState,
-  missingGrants,
-  type NamedTriggers,
-  readFeedState,
-} from './feed-state.ts'
+import { type FeedState, findTables, missingGrants, type NamedTriggers, readFeedState } from './feed-state.ts'
 
 /** The key of the advisory lock under which nodes that start together create the triggers in turn. */
 const INSTALLING = 7_255_597
@@ -26,9 +20,7 @@ const MAX_ATTEMPTS = 5
 const PERMISSION_DENIED = '42501'
 const LOCK_TIMEOUT = '55P03'
 
-export interface FeedOptions {
-  /** The names of another library's tables. */
-  readonly mapping?: StoreMapping | undefined
+export interface FeedOptions extends WatchedColumns {
   /** If true, a missing right is a warning. @default with a mapping */
   readonly mayLackRights?: boolean
 }
@@ -44,10 +36,13 @@ export interface FeedOptions {
 export async function installFeed(
   db: AuthKysely,
   types: MigrationDialect,
-  { mapping, mayLackRights = mapping !== undefined }: FeedOptions = {},
+  { mapping, columns, mayLackRights = mapping !== undefined }: FeedOptions = {},
 ): Promise<FeedState> {
-  const tables = postgresTriggers(types, { mapping }).map(({ table }) => quote(table))
-  const watched = postgresTriggers(types, { mapping, byRow: await changedByRow(db, tables) }).map(named)
+  const wantedTables = postgresTriggers(types, { mapping, columns }).map(({ table }) => quote(table))
+  const { tables, byRow } = await findTables(db, wantedTables)
+  const all = postgresTriggers(types, { mapping, columns, byRow }).map(named)
+  // A plugin may create its table later.
+  const watched = all.filter(({ table }) => tables.includes(quote(table)))
   const wanted = { schema: types.schema, watched }
   const before = await readFeedState(db, wanted)
   if (before.isComplete) return before
