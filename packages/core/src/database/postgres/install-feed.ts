@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
@@ -6,7 +7,7 @@ import { createInternalTables, type MigrationDialect } from '../migrations.ts'
 import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../postgres-triggers.ts'
 import type { AuthKysely } from '../schema.ts'
 import { sqlState } from './errors.ts'
-import { type FeedState, findTables, missingGrants, readFeedState } from './feed-state.ts'
+import { type FeedState, findTables, missingGrants, type NamedTriggers, readFeedState } from './feed-state.ts'
 
 /** The key of the advisory lock under which nodes that start together create the triggers in turn. */
 const INSTALLING = 7_255_597
@@ -41,7 +42,7 @@ export async function installFeed(
 ): Promise<FeedState> {
   const wantedTables = postgresTriggers(types, { mapping, columns }).map(({ table }) => quote(table))
   const { tables, byRow } = await findTables(db, wantedTables)
-  const all = postgresTriggers(types, { mapping, columns, byRow })
+  const all = postgresTriggers(types, { mapping, columns, byRow }).map(named)
   // A plugin may create its table later.
   const watched = all.filter(({ table }) => tables.includes(quote(table)))
   const wanted = { schema: types.schema, watched }
@@ -60,10 +61,16 @@ export async function installFeed(
   return after
 }
 
+/** Names the function by its hash: other versions and other mappings of this schema have others. */
+function named(triggers: TableTriggers): NamedTriggers {
+  const hash = createHash('sha256').update(triggers.functionBody).digest('hex')
+  return { ...triggers, logFunction: `log_revocation_${hash.slice(0, 16)}` }
+}
+
 async function install(
   db: AuthKysely,
   types: MigrationDialect,
-  watched: readonly TableTriggers[],
+  watched: readonly NamedTriggers[],
 ): Promise<void> {
   const { schema } = types
   await db.transaction().execute(async (trx) => {
@@ -72,17 +79,20 @@ async function install(
     // Even with `if not exists`, creating a schema needs a right that the role may lack.
     if (rows.length === 0) await trx.schema.createSchema(schema).execute()
     await createInternalTables(trx, types)
-    for (const { logFunction, functionStatement } of watched) {
-      await sql.raw(functionStatement).execute(trx)
-      await sql`grant execute on function ${sql.id(schema, logFunction)}() to public`.execute(trx)
+    for (const { logFunction, functionBody } of watched) {
+      const name = sql.id(schema, logFunction)
+      await sql`create or replace function ${name}() ${sql.raw(functionBody)}`.execute(trx)
+      await sql`grant execute on function ${name}() to public`.execute(trx)
     }
   })
-  for (const { triggers } of watched) {
+  for (const { logFunction, triggers } of watched) {
     await retryLocks(() =>
       db.transaction().execute(async (trx) => {
         await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
         await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx)
-        for (const { statement } of triggers) await sql.raw(statement).execute(trx)
+        for (const { name, event } of triggers)
+          await sql`create or replace trigger ${sql.id(name)} ${sql.raw(event)}
+            execute function ${sql.id(schema, logFunction)}()`.execute(trx)
       }),
     )
   }
