@@ -11,7 +11,8 @@ export async function loadDefinition(path: string): Promise<AuthDefinition> {
     throw new ConfigurationError(`${path} doesn't exist. Pass the module with the auth definition as --auth.`)
   const url = pathToFileURL(resolve(path)).href
   const module: { default?: AuthDefinition } = await import(url).catch((cause: unknown) => {
-    throw new ConfigurationError(`${path} could not be loaded: ${messageOf(cause)}`, { cause })
+    const hint = isMissingModule(cause) ? TSX : ''
+    throw new ConfigurationError(`${path} could not be loaded: ${messageOf(cause)}${hint}`, { cause })
   })
   if (module.default?.plugins !== undefined) return module.default
   throw new ConfigurationError(
@@ -19,11 +20,17 @@ export async function loadDefinition(path: string): Promise<AuthDefinition> {
   )
 }
 
+const TSX =
+  '. Node needs file extensions, and knows no path aliases. If your bundler finds the module, run "npm i -D tsx", and set NODE_OPTIONS="--import tsx".'
+
+function isMissingModule(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
+}
+
 /** Returns a handler for a failed import that says which package to install. @throws ConfigurationError */
 export function requirePackage(name: string): (cause: unknown) => never {
   return (cause) => {
-    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
-    if (!isMissing) throw cause
+    if (!isMissingModule(cause)) throw cause
     throw new ConfigurationError(
       `This command needs ${name}, which is not installed. Run "npm install ${name}".`,
       { cause },

@@ -119,7 +119,11 @@ describe('a definition that cannot be loaded is one line: the file and the messa
     ['throws', `throw new Error('no.\\n  keys')`, 'src/auth.ts could not be loaded: no; keys\n'],
     ['throws a string', `throw 'no keys'`, 'src/auth.ts could not be loaded: no keys\n'],
     ['has a syntax error', 'export default {', /^src\/auth\.ts could not be loaded: .*auth\.ts:1\)\n$/],
-    ['imports a missing file', `import './none.ts'`, /^src\/auth\.ts could not be loaded: .*none\.ts.*\n$/],
+    [
+      'imports a missing file',
+      `import './none.ts'`,
+      /^src\/auth\.ts could not be loaded: .*none\.ts.*NODE_OPTIONS="--import tsx"\.\n$/,
+    ],
     [
       'fails while it waits',
       `setTimeout(() => { throw new Error('late') })\nawait new Promise(() => setInterval(() => {}, 1000))`,

@@ -75,6 +75,8 @@ async function install(
   const { schema } = types
   await db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
+    // Some clients print the notices of `if not exists`.
+    await sql`set local client_min_messages = warning`.execute(trx)
     const { rows } = await sql`select from pg_namespace where nspname = ${schema}`.execute(trx)
     // Even with `if not exists`, creating a schema needs a right that the role may lack.
     if (rows.length === 0) await trx.schema.createSchema(schema).execute()

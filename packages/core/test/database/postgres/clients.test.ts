@@ -105,6 +105,16 @@ const LOCKS = `select pid from pg_locks join pg_database on database = pg_databa
 
 const LISTENING = `select pid from pg_stat_activity where query ilike 'listen%' or query like '%revocation_log%'`
 
+test('opening a new database prints no notices, which `postgres` logs by default', async () => {
+  const notices: unknown[] = []
+  const pool = postgres((await create()).url, { max: 4, onnotice: ({ message }) => notices.push(message) })
+  onTestFinished(() => pool.end())
+  const node = await openPostgres({ pool })
+  onTestFinished(node.close)
+  await migratePlugins([emailPassword()], node)
+  expect(notices).toEqual([])
+})
+
 test('PGlite delivers revocations, and rolls a failed transaction back', async () => {
   const pool = await PGlite.create()
   const opened = await openPostgres({ pool })
