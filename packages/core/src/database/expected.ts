@@ -1,8 +1,10 @@
+import { NO_COLUMNS } from '../session/added-columns.ts'
+import type { MappingOptions } from './database.ts'
 import type { ColumnNames, Expected } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
 import { namesOf, quote, type StoreMapping } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
-import { postgresTriggers } from './postgres-triggers.ts'
+import { LOG_FUNCTION, logFunctionVersion, postgresTriggers } from './postgres-triggers.ts'
 import { sqliteTriggers } from './sqlite-triggers.ts'
 import { INTERNAL_TABLES, SQLITE_LOG, type Tables } from './tables.ts'
 
@@ -18,25 +20,50 @@ export function expectedOfDatabase(
   return {
     internal,
     tables: columnNames(tables, names),
-    fix: migrates ? 'Restart the app, or run "sallyport migrate".' : GENERATE,
+    fix: migrates ? `Restart the app, or run "${migrateCommand(internal)}".` : GENERATE,
     internalTables: internalColumns(internal),
     triggers:
       migrates || internal.engine === 'postgres' ? triggersOf(internal, names && ownMapping(names)) : {},
+    functions: functionsOf(internal),
+    ourFix: `${restart(internal)}${migrates ? `, or run "${migrateCommand(internal)}"` : ''}.`,
   }
 }
 
 /** Returns what the tables of another library must have, by the names of the mapping. */
-export function expectedOfStore(internal: InternalNames, mapping: StoreMapping): Expected {
+export function expectedOfStore(
+  internal: InternalNames,
+  { mapping, columns: added = NO_COLUMNS }: MappingOptions,
+): Expected {
   const { session, user } = namesOf(internal.engine, mapping)
-  const present = (columns: Readonly<Record<string, string | null>>) =>
-    Object.values(columns).filter((column) => column !== null)
+  const present = (columns: Readonly<Record<string, string | null>>, added: object) =>
+    Object.values({
+      ...Object.fromEntries(Object.keys(added).map((name) => [name, name])),
+      ...columns,
+    }).filter((column) => column !== null)
   return {
     internal,
-    tables: { [session.table]: present({ ...session.columns }), [user.table]: present({ ...user.columns }) },
+    tables: {
+      [session.table]: present(session.columns, added.session),
+      [user.table]: present(user.columns, added.user),
+    },
     fix: 'Restore it, or change the mapping of the store.',
     internalTables: internalColumns(internal),
     triggers: internal.engine === 'postgres' ? triggersOf(internal, mapping) : {},
+    functions: functionsOf(internal),
+    ourFix: `${restart(internal)}.`,
   }
+}
+
+function restart({ engine }: InternalNames): string {
+  return engine === 'sqlite' ? 'Restart the app' : 'Restart the app with a role that may create it'
+}
+
+function migrateCommand({ schema }: InternalNames): string {
+  return `sallyport migrate${schema === INTERNAL_SCHEMA ? '' : ` --schema ${schema}`}`
+}
+
+function functionsOf(internal: InternalNames): Expected['functions'] {
+  return internal.engine === 'postgres' ? { [LOG_FUNCTION]: logFunctionVersion(internal) } : {}
 }
 
 /** Returns the names of the columns by table, under the app's names where it has others. */

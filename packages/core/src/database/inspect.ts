@@ -8,7 +8,7 @@ export interface Problem {
   readonly fix: string
 }
 
-/** The tables, triggers, and settings that a database must have. */
+/** The tables, triggers, and functions that a database must have. */
 export interface Expected {
   readonly internal: InternalNames
   /** The columns of the app's tables. */
@@ -18,6 +18,10 @@ export interface Expected {
   readonly internalTables: ColumnNames
   /** The names of triggers by table. */
   readonly triggers: Readonly<Record<string, readonly string[]>>
+  /** The comments of functions in our schema, which change with their text. */
+  readonly functions: Readonly<Record<string, string>>
+  /** What to do if something of ours is missing. */
+  readonly ourFix: string
 }
 
 /** Columns by table. The name of a table may include a schema. */
@@ -25,20 +29,26 @@ export type ColumnNames = Readonly<Record<string, readonly string[]>>
 
 /** Returns what is wrong with a database. Reads its catalog, and changes nothing. */
 export async function inspect<DB>(db: Kysely<DB>, expected: Expected): Promise<Problem[]> {
-  const { internal, tables, fix, internalTables, triggers } = expected
+  const { internal, tables, fix, internalTables, triggers, functions, ourFix } = expected
   const { engine } = internal
-  const ours = 'Restart the app with a role that may create it, or run "sallyport migrate".'
-  const missing = [
-    ...(await missingColumns(db, engine, tables)).map((name) => ({ name, fix })),
-    ...(await missingColumns(db, engine, internalTables)).map((name) => ({ name, fix: ours })),
-    ...(await missingTriggers(db, engine, triggers)).map((name) => ({ name, fix: ours })),
+  const ours = [
+    ...(await missingColumns(db, engine, internalTables)),
+    ...(await missingTriggers(db, engine, triggers)),
+  ].map((name) => `${name} is missing`)
+  if (engine === 'postgres') ours.push(...(await wrongFunctions(db, internal.schema, functions)))
+  const problems = [
+    ...(await missingColumns(db, engine, tables)).map((name) => ({
+      problem: `The ${name} is missing.`,
+      fix,
+    })),
+    ...ours.map((fault) => ({ problem: `The ${fault}.`, fix: ourFix })),
   ]
-  const problems = missing.map(({ name, fix }) => ({ problem: `The ${name} is missing.`, fix }))
-  if (engine === 'postgres' || (await journalMode(db)) !== 'delete') return problems
+  const mode = engine === 'sqlite' ? await journalMode(db) : null
+  if (mode === null || !['delete', 'truncate', 'persist'].includes(mode)) return problems
   return [
     ...problems,
     {
-      problem: 'The journal mode is delete, so lookups wait while another process writes.',
+      problem: `The journal mode is ${mode}, so lookups wait while another process writes.`,
       fix: 'Run "pragma journal_mode = wal" once, while no process has the file open.',
     },
   ]
@@ -80,11 +90,28 @@ async function missingTriggers<DB>(
         ? sql<{ name: string }>`
             select name from sqlite_schema where type = 'trigger' and tbl_name = ${split(table).name}`
         : sql<{ name: string }>`
-            select tgname as name from pg_trigger where tgrelid = ${relation(table)} and tgenabled <> 'D'`
+            select tgname as name from pg_trigger
+              where tgrelid = ${relation(table)} and tgenabled in ('O', 'A')`
     const present = new Set((await query.execute(db)).rows.map(({ name }) => name))
     return names.filter((name) => !present.has(name)).map((name) => `trigger ${name} on ${table}`)
   })
   return (await Promise.all(missing)).flat()
+}
+
+/** Returns the functions of a schema that are missing or outdated. */
+async function wrongFunctions<DB>(
+  db: Kysely<DB>,
+  schema: string,
+  functions: Expected['functions'],
+): Promise<string[]> {
+  const query = sql<{ name: string; comment: string | null }>`
+    select p.proname as name, obj_description(p.oid, 'pg_proc') as comment
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = ${schema}`
+  const { rows } = await query.execute(db)
+  const comments = new Map(rows.map(({ name, comment }) => [name, comment]))
+  return Object.entries(functions)
+    .filter(([name, comment]) => comments.get(name) !== comment)
+    .map(([name]) => `function ${schema}.${name} is ${comments.has(name) ? 'outdated' : 'missing'}`)
 }
 
 /** Returns the id of a table. Unlike `to_regclass`, it needs no right on the schema that a name includes. */

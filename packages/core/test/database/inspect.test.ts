@@ -1,11 +1,12 @@
 import type { AddedColumns } from '@sallyport/core/auth'
-import type { StoreMapping } from '@sallyport/core/postgres'
+import { openPostgres, type StoreMapping } from '@sallyport/core/postgres'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expectedOfDatabase, expectedOfStore } from '../../src/database/expected.ts'
 import { inspect } from '../../src/database/inspect.ts'
+import { postgresTypes, sqliteTypes } from '../../src/database/migrations.ts'
 import { USER_TABLES } from '../../src/database/tables.ts'
 import { watchDatabase } from '../../src/database/watch-database.ts'
-import { databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
+import { closeLater, databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
 import { eventually } from '../support/eventually.ts'
 
 const columns: AddedColumns = { user: { locale: { type: 'text' } }, session: {} }
@@ -110,7 +111,7 @@ describe.each(kinds)('the inspection in $name', (kind) => {
     }
     await database.openStore(mapping)
     const { db, types } = await database.open()
-    const expected = expectedOfStore(types, mapping)
+    const expected = expectedOfStore(types, { mapping })
     expect(await inspect(db, expected)).toEqual([])
     await database.run('alter table users drop column full_name')
     await database.run('drop table sessions')
@@ -120,6 +121,49 @@ describe.each(kinds)('the inspection in $name', (kind) => {
       ...(isSqlite ? [] : SESSION_TRIGGERS.map((name) => `The trigger ${name} on sessions is missing.`)),
     ])
   })
+})
+
+describe('the inspection of functions in PostgreSQL', () => {
+  const internal = postgresTypes('auth_internal')
+  const expected = expectedOfDatabase(internal, { tables: USER_TABLES, migrates: true })
+
+  test.each([
+    { fault: 'missing', sql: 'drop function auth_internal.log_revocation() cascade' },
+    { fault: 'outdated', sql: `comment on function auth_internal.log_revocation() is 'older'` },
+  ])(
+    'in a custom schema, a function that is $fault is reported, and repaired at the start',
+    async ({ fault, sql }) => {
+      const { url, run } = await kinds[1].create()
+      const open = async () => closeLater(await openPostgres(url, { schema: 'auth_internal' }))
+      const { db } = await open()
+      expect(await inspect(db, expected)).toEqual([])
+      await run(sql)
+      expect(await inspect(db, expected)).toContainEqual({
+        problem: `The function auth_internal.log_revocation is ${fault}.`,
+        fix: expect.stringMatching(/sallyport migrate --schema auth_internal/),
+      })
+      await open()
+      expect(await inspect(db, expected)).toEqual([])
+    },
+  )
+
+  test('a trigger that does not fire is reported as missing', async () => {
+    const { url, run } = await kinds[1].create()
+    const { db } = closeLater(await openPostgres(url, { schema: 'auth_internal' }))
+    await run('alter table session enable replica trigger auth_internal_session_changed')
+    expect(await inspect(db, expected)).toMatchObject([
+      { problem: 'The trigger auth_internal_session_changed on session is missing.' },
+    ])
+  })
+})
+
+test('finds added columns under the names of a mapping, and others under their own', () => {
+  const mapping = { user: { columns: { locale: 'user_locale' } } }
+  const added: AddedColumns = { ...columns, session: { tenantId: { type: 'text' } } }
+  const { tables } = expectedOfStore(sqliteTypes, { mapping, columns: added })
+  expect(tables.user).toContain('user_locale')
+  expect(tables.user).not.toContain('locale')
+  expect(tables.session).toContain('tenantId')
 })
 
 test('reports a file whose readers wait for a writer', async () => {

@@ -12,10 +12,10 @@ import type {
   OwnTablesOptions,
 } from '../database.ts'
 import { expectedOfDatabase, expectedOfStore } from '../expected.ts'
-import { inspect } from '../inspect.ts'
+import { type Expected, inspect } from '../inspect.ts'
+import { isInspecting, offerInspection } from '../inspect-opened.ts'
 import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
-import type { StoreMapping } from '../mapping.ts'
 import { sqliteTypes } from '../migrations.ts'
 import { prepareTables } from '../prepare-tables.ts'
 import { pruneFeedHourly } from '../prune-feed.ts'
@@ -23,7 +23,7 @@ import { restoringDialect, restoringLimits, type TableRestorer } from '../restor
 import type { AuthKysely, AuthTables } from '../schema.ts'
 import { sessionSql } from '../session-sql.ts'
 import { sqliteTriggers } from '../sqlite-triggers.ts'
-import { USER_TABLES, withColumns } from '../tables.ts'
+import { type Tables, USER_TABLES, withColumns } from '../tables.ts'
 import { watchDatabase } from '../watch-database.ts'
 import type { D1Client, SqliteClient, SqliteSource } from './client.ts'
 import { toPath } from './connect.ts'
@@ -56,21 +56,27 @@ export type SqliteStoreOptions = Pick<SqliteOptions, 'busyTimeoutMs'> & MappingO
  * @throws ConfigurationError if the URL isn't a SQLite URL, the file is missing and `create` is false, or
  * another SQLite library in this process has the file open
  */
-export function openSqlite<Tables = unknown>(
+export function openSqlite<AppTables = unknown>(
   source: SqliteSource,
   options?: SqliteOptions,
-): Promise<OpenedDatabase<Tables>>
+): Promise<OpenedDatabase<AppTables>>
 export async function openSqlite(
   source: SqliteSource,
   options: SqliteOptions = {},
 ): Promise<OpenedDatabase<unknown>> {
   const { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS, migrate: migrates = true } = options
   const { names, mapping, plugins } = ownNames(options)
-  if (!(create && migrates)) requireFile(source)
-  const driver = await openDriver(source, { busyTimeoutMs, wal: migrates })
+  if (!(create && migrates) || isInspecting()) requireFile(source)
+  const driver = await openDriver(source, { busyTimeoutMs, wal: migrates && !isInspecting() })
   const restorer = restorerOf(migrates ? sqliteTriggers(sqliteTypes) : {})
   const kysely = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, restorer), plugins })
+  const expectedWith = (tables: Tables = {}) =>
+    expectedOfDatabase(sqliteTypes, {
+      ...{ migrates, names },
+      tables: { ...tables, ...withColumns(USER_TABLES, columns) },
+    })
   try {
+    await offerInspection({ db: kysely, expectedWith })
     const migrations = await prepareTables(kysely, sqliteTypes, { columns, migrates, names })
     await install(kysely, driver, { isMapped: !migrates })
     const sql = sessionSql('sqlite', mapping, columns)
@@ -82,9 +88,8 @@ export async function openSqlite(
     const limits = restoringLimits(driver.limits, { restorer, db: kysely })
     const own = { columns, types: sqliteTypes, migrates, names }
     const database = { db: kysely, sessions, revocations, limits, ...own }
-    const tables = withColumns(USER_TABLES, columns)
     const stopWatching = await watchDatabase({
-      inspect: () => inspect(kysely, expectedOfDatabase(sqliteTypes, { tables, migrates, names })),
+      inspect: () => inspect(kysely, expectedWith()),
       repair: () => restorer.restore(kysely),
     })
     return {
@@ -124,7 +129,12 @@ export async function openSqliteStore(
   requireFile(source)
   const driver = await openDriver(source, { busyTimeoutMs, wal: false })
   try {
-    await checkMapping('sqlite', options, async (statement) => (await driver.read(statement))[0])
+    const check = () =>
+      checkMapping('sqlite', options, async (statement) => (await driver.read(statement))[0])
+    const expected = expectedOfStore(sqliteTypes, options)
+    const writer = 'dialect' in driver ? createWriter(driver) : null
+    if (writer !== null) await offerInspection({ db: writer.db, expectedWith: () => expected, check })
+    await check()
     const sql = sessionSql('sqlite', mapping, columns)
     const revocations = driver.feed(sql, { hasTriggers: false, restore: async () => {} })
     const reader = { sessions: driver.lookups(sql, columns), revocations }
@@ -132,8 +142,8 @@ export async function openSqliteStore(
       revocations.close()
       driver.close()
     }
-    if (!('dialect' in driver)) return { ...reader, limits: driver.limits, close: async () => close() }
-    const { db, limits, stop } = await openWriter(driver, mapping)
+    if (writer === null) return { ...reader, limits: driver.limits, close: async () => close() }
+    const { db, limits, stop } = await openWriter(writer, expected)
     const locks = { sql, columns }
     return {
       ...reader,
@@ -151,14 +161,18 @@ export async function openSqliteStore(
   }
 }
 
-/** Creates our tables, and watches and prunes them until it's stopped. */
-async function openWriter(driver: SqliteDriver, mapping: StoreMapping) {
+function createWriter(driver: SqliteDriver) {
   const restorer = restorerOf({})
   const db = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, restorer) })
+  return { driver, restorer, db }
+}
+
+/** Creates our tables, and watches and prunes them until it's stopped. */
+async function openWriter({ driver, restorer, db }: ReturnType<typeof createWriter>, expected: Expected) {
   await install(db, driver, { isMapped: true })
   const stopPruning = pruneFeedHourly(db)
   const stopWatching = await watchDatabase({
-    inspect: () => inspect(db, expectedOfStore(sqliteTypes, mapping)),
+    inspect: () => inspect(db, expected),
     repair: () => restorer.restore(db),
   })
   return {
