@@ -117,7 +117,8 @@ async function database(
   const plugins = definition?.plugins ?? []
   const { checkDatabase, checkOpened } = await import('./doctor/check-database.ts')
   const opens = typeof database !== 'string' && (existsSync(context) || isNamed('context'))
-  const found = opens ? await checkOpened(required('context', options), plugins) : null
+  if (opens) required('context', options)
+  const found = opens ? await checkOpened(context, plugins) : null
   const problems = found ?? (await checkDatabase(urlOf(options, isNamed('context')), { plugins, schema }))
   const lines = problems.map(({ problem, fix }) => `${problem} ${fix}`)
   return problems.length === 0

@@ -89,7 +89,7 @@ export async function openSqlite(
     const own = { columns, types: sqliteTypes, migrates, names }
     const database = { db: kysely, sessions, revocations, limits, ...own }
     const stopWatching = await watchDatabase({
-      inspect: () => inspect(kysely, expectedWith()),
+      inspect: async () => [...(await inspect(kysely, expectedWith())), ...driver.problems()],
       repair: () => restorer.restore(kysely),
     })
     return {
@@ -172,7 +172,7 @@ async function openWriter({ driver, restorer, db }: ReturnType<typeof createWrit
   await install(db, driver, { isMapped: true })
   const stopPruning = pruneFeedHourly(db)
   const stopWatching = await watchDatabase({
-    inspect: () => inspect(db, expected),
+    inspect: async () => [...(await inspect(db, expected)), ...driver.problems()],
     repair: () => restorer.restore(db),
   })
   return {
