@@ -20,7 +20,7 @@ export interface Expected {
   readonly triggers: Readonly<Record<string, readonly string[]>>
   /** The comments of functions in our schema, which change with their text. */
   readonly functions: Readonly<Record<string, string>>
-  /** What to do if something of ours is missing. */
+  /** What to do if an internal table, a trigger, or a function is missing. */
   readonly ourFix: string
 }
 
