@@ -4,7 +4,7 @@ import type { ColumnNames, Expected } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
 import { namesOf, quote, type StoreMapping } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
-import { LOG_FUNCTION, logFunctionVersion, postgresTriggers } from './postgres-triggers.ts'
+import { LOG_FUNCTION, logFunctionStatement, postgresTriggers } from './postgres-triggers.ts'
 import { sqliteTriggers } from './sqlite-triggers.ts'
 import { INTERNAL_TABLES, SQLITE_LOG, type Tables } from './tables.ts'
 
@@ -63,7 +63,7 @@ function migrateCommand({ schema }: InternalNames): string {
 }
 
 function functionsOf(internal: InternalNames): Expected['functions'] {
-  return internal.engine === 'postgres' ? { [LOG_FUNCTION]: logFunctionVersion(internal) } : {}
+  return internal.engine === 'postgres' ? { [LOG_FUNCTION]: logFunctionStatement(internal) } : {}
 }
 
 /** Returns the names of the columns by table, under the app's names where it has others. */

@@ -18,7 +18,7 @@ export interface Expected {
   readonly internalTables: ColumnNames
   /** The names of triggers by table. */
   readonly triggers: Readonly<Record<string, readonly string[]>>
-  /** The comments of functions in our schema, which change with their text. */
+  /** The statements that created the functions in our schema. Their hashes are the comments. */
   readonly functions: Readonly<Record<string, string>>
   /** What to do if an internal table, a trigger, or a function is missing. */
   readonly ourFix: string
@@ -35,7 +35,10 @@ export async function inspect<DB>(db: Kysely<DB>, expected: Expected): Promise<P
     ...(await missingColumns(db, engine, internalTables)),
     ...(await missingTriggers(db, engine, triggers)),
   ].map((name) => `${name} is missing`)
-  if (engine === 'postgres') ours.push(...(await wrongFunctions(db, internal.schema, functions)))
+  for (const [name, statement] of Object.entries(functions)) {
+    const fault = await functionFault(db, { schema: internal.schema, name, statement })
+    if (fault !== null) ours.push(`function ${internal.schema}.${name} is ${fault}`)
+  }
   const problems = [
     ...(await missingColumns(db, engine, tables)).map((name) => ({
       problem: `The ${name} is missing.`,
@@ -98,20 +101,18 @@ async function missingTriggers<DB>(
   return (await Promise.all(missing)).flat()
 }
 
-/** Returns the functions of a schema that are missing or outdated. */
-async function wrongFunctions<DB>(
+async function functionFault<DB>(
   db: Kysely<DB>,
-  schema: string,
-  functions: Expected['functions'],
-): Promise<string[]> {
-  const query = sql<{ name: string; comment: string | null }>`
-    select p.proname as name, obj_description(p.oid, 'pg_proc') as comment
-      from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = ${schema}`
-  const { rows } = await query.execute(db)
-  const comments = new Map(rows.map(({ name, comment }) => [name, comment]))
-  return Object.entries(functions)
-    .filter(([name, comment]) => comments.get(name) !== comment)
-    .map(([name]) => `function ${schema}.${name} is ${comments.has(name) ? 'outdated' : 'missing'}`)
+  { schema, name, statement }: { schema: string; name: string; statement: string },
+): Promise<'missing' | 'outdated' | null> {
+  const query = sql<{ comment: string | null; version: string }>`
+    select obj_description(p.oid, 'pg_proc') as comment,
+        encode(sha256(convert_to(${statement}, 'UTF8')), 'hex') as version
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname = ${schema} and p.proname = ${name}`
+  const [found] = (await query.execute(db)).rows
+  if (found === undefined) return 'missing'
+  return found.comment === found.version ? null : 'outdated'
 }
 
 /** Returns the id of a table. Unlike `to_regclass`, it needs no right on the schema that a name includes. */

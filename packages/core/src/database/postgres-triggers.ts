@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { channelOf, type InternalNames, internalTable } from './internal-tables.ts'
 import { literal, namesOf, quote, type StoreMapping } from './mapping.ts'
 
@@ -127,11 +126,6 @@ export function logFunctionStatement(internal: InternalNames): string {
       end;
       return null;
     end $function$`
-}
-
-/** Returns the comment on the function, which changes with its text. */
-export function logFunctionVersion(internal: InternalNames): string {
-  return createHash('sha256').update(logFunctionStatement(internal)).digest('hex')
 }
 
 /** Returns the seconds of the expiry in a row. Null if it has none; fails if it isn't a date. */

@@ -1,14 +1,10 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { quote, type StoreMapping } from '../mapping.ts'
 import { createInternalTables, type MigrationDialect } from '../migrations.ts'
-import {
-  LOG_FUNCTION,
-  logFunctionStatement,
-  logFunctionVersion,
-  postgresTriggers,
-} from '../postgres-triggers.ts'
+import { LOG_FUNCTION, logFunctionStatement, postgresTriggers } from '../postgres-triggers.ts'
 import type { AuthKysely } from '../schema.ts'
 import { sqlState } from './errors.ts'
 import { type FeedState, missingGrants, readFeedState } from './feed-state.ts'
@@ -46,7 +42,7 @@ export async function installFeed(
 ): Promise<FeedState> {
   const triggers = postgresTriggers(types, mapping)
   const statement = logFunctionStatement(types)
-  const version = logFunctionVersion(types)
+  const version = createHash('sha256').update(statement).digest('hex')
   const wanted = { schema: types.schema, triggers, version }
   const before = await readFeedState(db, wanted)
   if (before.isComplete) return before

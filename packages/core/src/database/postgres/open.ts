@@ -238,7 +238,9 @@ function watchNode({
   state,
   expected,
 }: Pick<Node, 'kysely' | 'restorer'> & { state: FeedState; expected: Expected }): Promise<() => void> {
-  const wanted = state.isComplete ? expected : { ...expected, internalTables: {}, triggers: {} }
+  const wanted = state.isComplete
+    ? expected
+    : { ...expected, internalTables: {}, triggers: {}, functions: {} }
   return watchDatabase({
     inspect: () => inspect(kysely, wanted),
     repair: () => restorer.restore(kysely),
