@@ -35,9 +35,7 @@ export function otherCopies(library: SqliteLibrary): string[] {
 function sharedObjects(): string[] {
   if (process.platform === 'linux') {
     const lines = readFileSync('/proc/self/maps', 'utf8').split('\n')
-    const files = lines.map((line) => /^\S+ \S+ \S+ (\S+ \d+) +(\/.*)$/.exec(line))
-    // A file is loaded once, also under the names of several links.
-    return [...new Map(files.map((match) => [match?.[1], match?.[2] ?? ''])).values()]
+    return [...new Set(lines.map((line) => line.slice(line.indexOf('/'))))]
   }
   // The report would otherwise look up the names of all peers.
   const report = Object.assign(process.report, { excludeNetwork: true })
