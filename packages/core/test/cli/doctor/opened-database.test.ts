@@ -42,9 +42,14 @@ describe.each(await databaseKinds())('sallyport doctor --database of an app in $
   const name = isSqlite ? 'Sqlite' : 'Postgres'
 
   /** Runs the doctor in an app whose `src/context.ts` opens the database, and fails later. */
-  function doctor({ url }: TestDatabase, options: Options, args: readonly string[] = []) {
+  function doctor(
+    { url }: TestDatabase,
+    options: Options,
+    { args = [], files = {} }: { args?: readonly string[]; files?: Record<string, string> } = {},
+  ) {
     const open = `open${name}${options.mapping ? 'Store' : ''}`
     const cwd = writeApp(directory, {
+      ...files,
       'src/context.ts': `import './database.ts'\nthrow new Error('went on')`,
       'src/database.ts': `import { ${open} } from '${CORE}${engine}.ts'
         export const opened = await ${open}(${JSON.stringify(url)}, ${JSON.stringify(options)})
@@ -53,8 +58,12 @@ describe.each(await databaseKinds())('sallyport doctor --database of an app in $
     return host.run(['doctor', '--database', ...args], { cwd, env: { DATABASE_URL: 'file:unused.db' } })
   }
 
-  async function problems(database: TestDatabase, options: Options): Promise<readonly Problem[]> {
-    const { code, stdout } = await doctor(database, options, ['--json'])
+  async function problems(
+    database: TestDatabase,
+    options: Options,
+    files: Record<string, string> = {},
+  ): Promise<readonly Problem[]> {
+    const { code, stdout } = await doctor(database, options, { args: ['--json'], files })
     const [{ ok, problems }] = JSON.parse(stdout)
     expect({ code, ok }).toEqual({ code: 1, ok: false })
     return problems
@@ -126,6 +135,20 @@ describe.each(await databaseKinds())('sallyport doctor --database of an app in $
       fix: expect.stringMatching(/sallyport generate/),
     })
     expect(found.filter(({ problem }) => /column (user|account)\./.test(problem))).toEqual([])
+  })
+
+  test('the tables of plugins are checked in our own database, and not in a mapped one', async () => {
+    const plugins = `export default { plugins: [{ id: 'app', migrations: {
+      async '1'(schema) { await schema.createTable('note').addColumn('id', 'text').execute() } } }] }`
+    const own = await kind.create()
+    await (await own.open()).close()
+    const auth = { 'src/auth.ts': plugins }
+    expect((await problems(own, {}, auth)).map(({ problem }) => problem)).toEqual([
+      'The table note is missing.',
+    ])
+    const mapped = await createMapped()
+    await (await mapped.openStore(mapping)).close()
+    expect(await doctor(mapped, { mapping }, { files: auth })).toMatchObject({ code: 0, stdout: OK })
   })
 
   test('a module that opens no database is an error, unless DATABASE_URL names one', async () => {
