@@ -1,30 +1,34 @@
-import { NO_COLUMNS } from '../session/added-columns.ts'
+import { type AddedColumns, NO_COLUMNS } from '../session/added-columns.ts'
 import type { MappingOptions } from './database.ts'
 import type { ColumnNames, Expected } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
-import { namesOf, quote, type StoreMapping } from './mapping.ts'
+import { namesOf, quote } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
-import { LOG_FUNCTION, logFunctionStatement, postgresTriggers } from './postgres-triggers.ts'
-import { sqliteTriggers } from './sqlite-triggers.ts'
-import { INTERNAL_TABLES, SQLITE_LOG, type Tables } from './tables.ts'
+import { postgresTriggers, type WatchedColumns } from './postgres-triggers.ts'
+import { INTERNAL_TABLES, type Tables } from './tables.ts'
 
 /** What to do if a table is missing that the app's tool creates. */
 export const GENERATE =
   'Run "sallyport generate --schema drizzle" (or prisma, or sql), then your migration tool.'
 
+interface ExpectedTables {
+  readonly tables: Tables
+  readonly columns?: AddedColumns
+  readonly migrates: boolean
+  readonly names?: RenamedTables | undefined
+}
+
 /** Returns what our own database must have. With `migrate: false`, the app's tool creates its tables. */
 export function expectedOfDatabase(
   internal: InternalNames,
-  { tables, migrates, names }: { tables: Tables; migrates: boolean; names?: RenamedTables | undefined },
+  { tables, columns, migrates, names }: ExpectedTables,
 ): Expected {
   return {
     internal,
     tables: columnNames(tables, names),
     fix: migrates ? `Restart the app, or run "${migrateCommand(internal)}".` : GENERATE,
     internalTables: internalColumns(internal),
-    triggers:
-      migrates || internal.engine === 'postgres' ? triggersOf(internal, names && ownMapping(names)) : {},
-    functions: functionsOf(internal),
+    triggers: triggersOf(internal, { mapping: names && ownMapping(names), columns }),
     ourFix: `${restart(internal)}${migrates ? `, or run "${migrateCommand(internal)}"` : ''}.`,
   }
 }
@@ -32,7 +36,7 @@ export function expectedOfDatabase(
 /** Returns what the tables of another library must have, by the names of the mapping. */
 export function expectedOfStore(
   internal: InternalNames,
-  { mapping, columns: added = NO_COLUMNS }: MappingOptions,
+  { mapping, columns = NO_COLUMNS }: MappingOptions,
 ): Expected {
   const { session, user } = namesOf(internal.engine, mapping)
   const present = (columns: Readonly<Record<string, string | null>>, added: object) =>
@@ -43,13 +47,12 @@ export function expectedOfStore(
   return {
     internal,
     tables: {
-      [session.table]: present(session.columns, added.session),
-      [user.table]: present(user.columns, added.user),
+      [session.table]: present(session.columns, columns.session),
+      [user.table]: present(user.columns, columns.user),
     },
     fix: 'Restore it, or change the mapping of the store.',
     internalTables: internalColumns(internal),
-    triggers: internal.engine === 'postgres' ? triggersOf(internal, mapping) : {},
-    functions: functionsOf(internal),
+    triggers: triggersOf(internal, { mapping, columns }),
     ourFix: `${restart(internal)}.`,
   }
 }
@@ -60,10 +63,6 @@ function restart({ engine }: InternalNames): string {
 
 function migrateCommand({ schema }: InternalNames): string {
   return `sallyport migrate${schema === INTERNAL_SCHEMA ? '' : ` --schema ${schema}`}`
-}
-
-function functionsOf(internal: InternalNames): Expected['functions'] {
-  return internal.engine === 'postgres' ? { [LOG_FUNCTION]: logFunctionStatement(internal) } : {}
 }
 
 /** Returns the names of the columns by table, under the app's names where it has others. */
@@ -82,23 +81,26 @@ export function columnNames(tables: Tables, names?: RenamedTables): ColumnNames 
 /** Returns the columns of our internal tables by their names in the database. */
 function internalColumns({ engine, schema }: InternalNames): ColumnNames {
   return Object.fromEntries(
-    Object.entries(columnNames({ ...INTERNAL_TABLES, ...SQLITE_LOG })).map(([name, columns]) => {
+    Object.entries(columnNames(INTERNAL_TABLES)).map(([name, columns]) => {
       const table = name.slice(INTERNAL_SCHEMA.length + 1)
       return [engine === 'sqlite' ? prefixed(table) : `${schema}.${table}`, columns]
     }),
   )
 }
 
-/** Returns the names of the triggers by table. In SQLite, only a file that we migrate has triggers. */
-function triggersOf(internal: InternalNames, mapping?: StoreMapping): Expected['triggers'] {
-  const { session, user } = namesOf(internal.engine, mapping)
-  if (internal.engine === 'sqlite') {
-    const names = Object.keys(sqliteTriggers(internal))
-    const of = (table: string) => names.filter((name) => name.startsWith(prefixed(`${table}_`)))
-    return { [session.table]: of(session.table), [user.table]: of(user.table) }
-  }
-  const triggers = postgresTriggers(internal, mapping)
-  const of = (table: string) =>
-    triggers.filter((trigger) => trigger.table === quote(table)).map(({ name }) => name)
-  return { [session.table]: of(session.table), [user.table]: of(user.table) }
+/** Returns the triggers by table. SQLite has none. */
+function triggersOf(internal: InternalNames, watched: WatchedColumns): Expected['triggers'] {
+  if (internal.engine === 'sqlite') return {}
+  const tables = postgresTriggers(internal, watched)
+  const byRow = new Set(tables.map(({ table }) => quote(table)))
+  const functions = [...tables, ...postgresTriggers(internal, { ...watched, byRow })]
+  return Object.fromEntries(
+    tables.map(({ table, triggers }) => [
+      table,
+      {
+        names: triggers.map(({ name }) => name),
+        functions: functions.filter((other) => other.table === table).map(({ logFunction }) => logFunction),
+      },
+    ]),
+  )
 }

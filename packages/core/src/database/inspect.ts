@@ -16,12 +16,16 @@ export interface Expected {
   /** What to do if one is missing. */
   readonly fix: string
   readonly internalTables: ColumnNames
-  /** The names of triggers by table. */
-  readonly triggers: Readonly<Record<string, readonly string[]>>
-  /** The statements that created the functions in our schema. Their hashes are the comments. */
-  readonly functions: Readonly<Record<string, string>>
+  /** The triggers by table, in PostgreSQL. */
+  readonly triggers: Readonly<Record<string, TableTriggers>>
   /** What to do if an internal table, a trigger, or a function is missing. */
   readonly ourFix: string
+}
+
+interface TableTriggers {
+  readonly names: readonly string[]
+  /** The names of the functions in our schema that they may run: other releases and mappings have others. */
+  readonly functions: readonly string[]
 }
 
 /** Columns by table. The name of a table may include a schema. */
@@ -29,16 +33,12 @@ export type ColumnNames = Readonly<Record<string, readonly string[]>>
 
 /** Returns what is wrong with a database. Reads its catalog, and changes nothing. */
 export async function inspect<DB>(db: Kysely<DB>, expected: Expected): Promise<Problem[]> {
-  const { internal, tables, fix, internalTables, triggers, functions, ourFix } = expected
+  const { internal, tables, fix, internalTables, triggers, ourFix } = expected
   const { engine } = internal
   const ours = [
-    ...(await missingColumns(db, engine, internalTables)),
-    ...(await missingTriggers(db, engine, triggers)),
-  ].map((name) => `${name} is missing`)
-  for (const [name, statement] of Object.entries(functions)) {
-    const fault = await functionFault(db, { schema: internal.schema, name, statement })
-    if (fault !== null) ours.push(`function ${internal.schema}.${name} is ${fault}`)
-  }
+    ...(await missingColumns(db, engine, internalTables)).map((name) => `${name} is missing`),
+    ...(await triggerFaults(db, internal, triggers)),
+  ]
   const problems = [
     ...(await missingColumns(db, engine, tables)).map((name) => ({
       problem: `The ${name} is missing.`,
@@ -82,37 +82,29 @@ async function columnNames<DB>(db: Kysely<DB>, engine: Engine, table: string): P
   return (await query.execute(db)).rows.map((row) => row.name)
 }
 
-async function missingTriggers<DB>(
+async function triggerFaults<DB>(
   db: Kysely<DB>,
-  engine: Engine,
+  { schema }: InternalNames,
   triggers: Expected['triggers'],
 ): Promise<string[]> {
-  const missing = Object.entries(triggers).map(async ([table, names]) => {
-    const query =
-      engine === 'sqlite'
-        ? sql<{ name: string }>`
-            select name from sqlite_schema where type = 'trigger' and tbl_name = ${split(table).name}`
-        : sql<{ name: string }>`
-            select tgname as name from pg_trigger
-              where tgrelid = ${relation(table)} and tgenabled in ('O', 'A')`
-    const present = new Set((await query.execute(db)).rows.map(({ name }) => name))
-    return names.filter((name) => !present.has(name)).map((name) => `trigger ${name} on ${table}`)
+  const faults = Object.entries(triggers).map(async ([table, { names, functions }]) => {
+    if ((await columnNames(db, 'postgres', table)).length === 0) return []
+    const query = sql<{ name: string; function: string }>`
+      select t.tgname as name, n.nspname || '.' || p.proname as function
+        from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_namespace n on n.oid = p.pronamespace
+        where t.tgrelid = ${relation(table)} and t.tgenabled in ('O', 'A')`
+    const { rows } = await query.execute(db)
+    const present = new Map(rows.map(({ name, function: own }) => [name, own]))
+    const current = new Set<string | undefined>(functions.map((name) => `${schema}.${name}`))
+    return names
+      .filter((name) => !current.has(present.get(name)))
+      .map((name) =>
+        present.has(name)
+          ? `function of the trigger ${name} on ${table} is outdated`
+          : `trigger ${name} on ${table} is missing`,
+      )
   })
-  return (await Promise.all(missing)).flat()
-}
-
-async function functionFault<DB>(
-  db: Kysely<DB>,
-  { schema, name, statement }: { schema: string; name: string; statement: string },
-): Promise<'missing' | 'outdated' | null> {
-  const query = sql<{ comment: string | null; version: string }>`
-    select obj_description(p.oid, 'pg_proc') as comment,
-        encode(sha256(convert_to(${statement}, 'UTF8')), 'hex') as version
-      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where n.nspname = ${schema} and p.proname = ${name}`
-  const [found] = (await query.execute(db)).rows
-  if (found === undefined) return 'missing'
-  return found.comment === found.version ? null : 'outdated'
+  return (await Promise.all(faults)).flat()
 }
 
 /** Returns the id of a table. Unlike `to_regclass`, it needs no right on the schema that a name includes. */

@@ -2,7 +2,7 @@ import { Kysely, type KyselyPlugin, sql } from 'kysely'
 import { isAuthError } from '../../protocol/errors.ts'
 import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
-import { NO_COLUMNS } from '../../session/added-columns.ts'
+import { type AddedColumns, NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
 import type { Row } from '../../session/session-row.ts'
 import { checkMapping } from '../check-mapping.ts'
@@ -64,11 +64,11 @@ export async function openPostgres(
   const { names, mapping, plugins } = ownNames(options)
   return openNode(
     source,
-    { ...options, mapping, plugins },
+    { ...options, mapping, columns, plugins },
     async ({ kysely, connector, types, restorer }) => {
       const expectedWith = (tables: Tables = {}) =>
         expectedOfDatabase(types, {
-          ...{ migrates, names },
+          ...{ columns, migrates, names },
           tables: { ...tables, ...withColumns(USER_TABLES, columns) },
         })
       await offerInspection({ db: kysely, expectedWith })
@@ -76,7 +76,7 @@ export async function openPostgres(
       const migrations = await prepared.catch(async (error: unknown) => {
         throw await toGrantError(kysely, { error, schema: types.schema })
       })
-      const state = await installFeed(kysely, types, { mapping, mayLackRights: !migrates })
+      const state = await installFeed(kysely, types, { mapping, columns, mayLackRights: !migrates })
       const ids = { session: 'text', user: 'text' } as const
       const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
       const { findSession, revocations, limits, close } = await startNode(
@@ -84,13 +84,14 @@ export async function openPostgres(
         lookup,
       )
       const sessions = { findSession, findToken: postgresTokens(connector.driver.query, mapping) }
-      const database = { db: kysely, sessions, revocations, limits, columns, types, migrates, names }
+      const restore = () => restorer.restore(kysely)
+      const own = { columns, locks: lookup, types, migrates, names, restore }
+      const database = { db: kysely, sessions, revocations, limits, ...own }
       const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
       const stopWatching = await watchNode({ kysely, restorer, state, expected: expectedWith() })
       return {
         ...database,
         db,
-        locks: lookup,
         migrations,
         close() {
           stopWatching()
@@ -136,14 +137,14 @@ export function openPostgresStore(
     const ids = await readIdTypes(query, namesOf('postgres', mapping))
     await check()
     const isInteractive = connector.driver.connect !== undefined
-    const state = await installFeed(kysely, types, { mapping }).catch((error: unknown) => {
+    const state = await installFeed(kysely, types, { mapping, columns }).catch((error: unknown) => {
       if (isInteractive) throw error
       console.warn(NOT_INSTALLED)
       return NO_FEED
     })
     const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
     const { findSession, close, ...store } = await startNode({ kysely, connector, restorer, state }, lookup)
-    const stopPruning = pruneFeedHourly(kysely)
+    const stopPruning = pruneFeedHourly(kysely, 'postgres')
     const stopWatching = await watchNode({ kysely, restorer, state, expected })
     const writes = { db: kysely, locks: lookup, revocations: store.revocations }
     return {
@@ -173,6 +174,7 @@ interface Node {
 
 interface NodeOptions extends PostgresOptions {
   readonly mapping?: StoreMapping | undefined
+  readonly columns?: AddedColumns
   readonly plugins?: KyselyPlugin[]
 }
 
@@ -186,7 +188,7 @@ async function openNode<Result>(
   const types = postgresTypes(connector.schema)
   const restorer: TableRestorer = {
     internal: types,
-    restore: (db) => installFeed(db, types, { mapping: options.mapping }),
+    restore: (db) => installFeed(db, types, options),
   }
   const dialect = restoringDialect(postgresDialect(connector.driver, connector), restorer)
   try {
@@ -238,9 +240,7 @@ function watchNode({
   state,
   expected,
 }: Pick<Node, 'kysely' | 'restorer'> & { state: FeedState; expected: Expected }): Promise<() => void> {
-  const wanted = state.isComplete
-    ? expected
-    : { ...expected, internalTables: {}, triggers: {}, functions: {} }
+  const wanted = state.isComplete ? expected : { ...expected, internalTables: {}, triggers: {} }
   return watchDatabase({
     inspect: () => inspect(kysely, wanted),
     repair: () => restorer.restore(kysely),

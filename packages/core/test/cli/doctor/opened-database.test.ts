@@ -209,16 +209,27 @@ describe.each(await databaseKinds())('sallyport doctor --database of an app in $
     expect(await host.run([...bare, '--schema', schema], { cwd: directory })).toMatchObject({ code: 0 })
     expect(await host.run(bare, { cwd: directory })).toMatchObject({ code: 1 })
 
-    await database.run(`drop trigger ${schema}_session_changed on sessions`)
-    await database.run(`comment on function ${schema}.log_revocation() is 'older'`)
+    await database.run(`drop trigger ${schema}_session_deleted on sessions`)
+    await database.run(`do $$ declare found text; begin
+        select p.proname into found from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+          where t.tgname = 'auth_internal_session_changed' and t.tgrelid = 'sessions'::regclass;
+        execute format('alter function auth_internal.%I rename to log_revocation_older', found);
+      end $$`)
     const fix = 'Restart the app with a role that may create it'
     expect(await problems(database, { schema, mapping })).toEqual([
-      { problem: `The trigger ${schema}_session_changed on sessions is missing.`, fix: `${fix}.` },
-      { problem: `The function ${schema}.log_revocation is outdated.`, fix: `${fix}.` },
+      {
+        problem: `The function of the trigger ${schema}_session_changed on sessions is outdated.`,
+        fix: `${fix}.`,
+      },
+      { problem: `The trigger ${schema}_session_deleted on sessions is missing.`, fix: `${fix}.` },
+      {
+        problem: `The function of the trigger ${schema}_session_truncated on sessions is outdated.`,
+        fix: `${fix}.`,
+      },
     ])
-    await database.run(`drop function ${schema}.log_revocation() cascade`)
+    await database.run(`drop schema ${schema} cascade`)
     expect(await problems(database, { schema })).toContainEqual({
-      problem: `The function ${schema}.log_revocation is missing.`,
+      problem: `The trigger ${schema}_session_changed on session is missing.`,
       fix: `${fix}, or run "sallyport migrate --schema ${schema}".`,
     })
   })
