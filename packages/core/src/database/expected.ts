@@ -3,8 +3,7 @@ import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables
 import { namesOf, quote, type StoreMapping } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
 import { postgresTriggers } from './postgres-triggers.ts'
-import { sqliteTriggers } from './sqlite-triggers.ts'
-import { INTERNAL_TABLES, SQLITE_LOG, type Tables } from './tables.ts'
+import { INTERNAL_TABLES, type Tables } from './tables.ts'
 
 /** What to do if a table is missing that the app's tool creates. */
 export const GENERATE =
@@ -20,8 +19,7 @@ export function expectedOfDatabase(
     tables: columnNames(tables, names),
     fix: migrates ? 'Restart the app, or run "sallyport migrate".' : GENERATE,
     internalTables: internalColumns(internal),
-    triggers:
-      migrates || internal.engine === 'postgres' ? triggersOf(internal, names && ownMapping(names)) : {},
+    triggers: triggersOf(internal, names && ownMapping(names)),
   }
 }
 
@@ -35,7 +33,7 @@ export function expectedOfStore(internal: InternalNames, mapping: StoreMapping):
     tables: { [session.table]: present({ ...session.columns }), [user.table]: present({ ...user.columns }) },
     fix: 'Restore it, or change the mapping of the store.',
     internalTables: internalColumns(internal),
-    triggers: internal.engine === 'postgres' ? triggersOf(internal, mapping) : {},
+    triggers: triggersOf(internal, mapping),
   }
 }
 
@@ -55,21 +53,17 @@ export function columnNames(tables: Tables, names?: RenamedTables): ColumnNames 
 /** Returns the columns of our internal tables by their names in the database. */
 function internalColumns({ engine, schema }: InternalNames): ColumnNames {
   return Object.fromEntries(
-    Object.entries(columnNames({ ...INTERNAL_TABLES, ...SQLITE_LOG })).map(([name, columns]) => {
+    Object.entries(columnNames(INTERNAL_TABLES)).map(([name, columns]) => {
       const table = name.slice(INTERNAL_SCHEMA.length + 1)
       return [engine === 'sqlite' ? prefixed(table) : `${schema}.${table}`, columns]
     }),
   )
 }
 
-/** Returns the names of the triggers by table. In SQLite, only a file that we migrate has triggers. */
+/** Returns the names of the triggers by table. SQLite has none. */
 function triggersOf(internal: InternalNames, mapping?: StoreMapping): Expected['triggers'] {
+  if (internal.engine === 'sqlite') return {}
   const { session, user } = namesOf(internal.engine, mapping)
-  if (internal.engine === 'sqlite') {
-    const names = Object.keys(sqliteTriggers(internal))
-    const of = (table: string) => names.filter((name) => name.startsWith(prefixed(`${table}_`)))
-    return { [session.table]: of(session.table), [user.table]: of(user.table) }
-  }
   const triggers = postgresTriggers(internal, mapping)
   const of = (table: string) =>
     triggers.filter((trigger) => trigger.table === quote(table)).map(({ name }) => name)

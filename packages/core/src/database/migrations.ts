@@ -115,6 +115,7 @@ export async function createInternalTables<Tables>(
 ): Promise<void> {
   for (const statement of createStatements(db.schema, types, INTERNAL_TABLES))
     await statement.ifNotExists().execute()
+  if (types.engine === 'sqlite') return
   for (const statement of revocationLogStatements(types)) await sql.raw(statement).execute(db)
 }
 

@@ -178,18 +178,6 @@ export const INTERNAL_TABLES: Readonly<Record<InternalName, Table>> = {
   },
 } satisfies Described<InternalName>
 
-/** The log of revocations in SQLite. That of PostgreSQL has more columns. */
-export const SQLITE_LOG: Tables = {
-  'sallyport.revocation_log': {
-    columns: {
-      seq: { type: 'integer', isPrimaryKey: true, isAutoIncrement: true },
-      sessionId: nullableText,
-      userId: nullableText,
-      at: { type: 'text', default: { sql: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))" } },
-    },
-  },
-}
-
 const name = { type: 'varchar(255)', isPrimaryKey: true } as const
 
 /** Returns the tables in which Kysely records migrations. */

@@ -173,8 +173,7 @@ describe.each(kinds)('our endpoints on the snake_case tables of an app, $name', 
     expect(JSON.stringify(body)).toContain('user.role-changed')
   })
 
-  // A file that the app's tool migrates has no triggers.
-  test.skipIf(isSqlite)('publish a session that was deleted by hand', async () => {
+  test('publish a session that was deleted by hand', async () => {
     const ada = await signUp()
     let heard = 0
     const unsubscribe = opened.revocations.subscribe(ada, () => heard++)

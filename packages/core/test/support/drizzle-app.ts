@@ -23,20 +23,12 @@ const BREAKPOINT = '--> statement-breakpoint'
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 const DRIZZLE_KIT = fileURLToPath(new URL('bin.cjs', import.meta.resolve('drizzle-kit')))
 
-/**
- * Creates an app with a Drizzle schema. Its packages are those of the workspace.
- *
- * @param options added to `drizzle.config.ts`
- */
-export function drizzleApp(
-  url: string,
-  schema: string,
-  options: { readonly tablesFilter?: readonly string[] } = {},
-): DrizzleApp {
+/** Creates an app with a Drizzle schema. Its packages are those of the workspace. */
+export function drizzleApp(url: string, schema: string): DrizzleApp {
   const folder = temporaryDirectory()
   const dialect = url.startsWith('postgres') ? 'postgresql' : 'sqlite'
   symlinkSync(NODE_MODULES, join(folder, 'node_modules'))
-  const config = { dialect, schema: './schema.ts', out: './migrations', dbCredentials: { url }, ...options }
+  const config = { dialect, schema: './schema.ts', out: './migrations', dbCredentials: { url } }
   writeFileSync(join(folder, 'drizzle.config.ts'), `export default ${JSON.stringify(config)}`)
   const write = (text: string) => writeFileSync(join(folder, 'schema.ts'), text)
   write(schema)

@@ -136,7 +136,7 @@ export function openPostgresStore(
     })
     const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
     const { findSession, close, ...store } = await startNode({ kysely, connector, restorer, state }, lookup)
-    const stopPruning = pruneFeedHourly(kysely)
+    const stopPruning = pruneFeedHourly(kysely, 'postgres')
     const expected = expectedOfStore(types, mapping)
     const stopWatching = await watchNode({ kysely, restorer, state, expected })
     const writes = { db: kysely, locks: lookup, revocations: store.revocations }

@@ -109,13 +109,6 @@ function activeOrganizationTriggers(engine: Engine): RawBuilder<unknown>[] {
     sql`create trigger if not exists "organization_member_deleted" after delete on "member" begin ${followMember('old')} end`,
     // `replace into` runs no trigger for updates or deletions.
     sql`create trigger if not exists "organization_member_inserted" after insert on "member" begin ${followMember('new')} end`,
-    sql`create trigger if not exists "organization_session_changed" after update on "session"
-      when old."activeOrganizationId" is not null and (
-        new."activeOrganizationId" is not old."activeOrganizationId" or
-        new."activeOrganizationRole" is not old."activeOrganizationRole")
-      begin
-        insert into ${sql.table('sallyport.revocation_log')} (sessionId, userId) values (old.id, old.userId);
-      end`,
   ]
 }
 

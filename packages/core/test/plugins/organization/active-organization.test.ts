@@ -36,13 +36,16 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
         .execute()
     const deleteMember = ({ id }: Company, { userId }: OrganizationPerson) =>
       auth.db.deleteFrom('member').where('organizationId', '=', id).where('userId', '=', userId).execute()
+    const hasLog = name === 'PostgreSQL'
     /** Returns the log entries about a user. */
-    const logOf = ({ userId }: OrganizationPerson) =>
-      auth.db
+    const logOf = async ({ userId }: OrganizationPerson) => {
+      if (!hasLog) return []
+      return auth.db
         .selectFrom('sallyport.revocation_log')
         .select(['sessionId', 'userId'])
         .where('userId', '=', userId)
         .execute()
+    }
 
     describe("updates the member's sessions if a membership is changed directly", () => {
       const CHANGES: { what: string; change: (company: Company) => Promise<unknown>; role: string | null }[] =
@@ -79,7 +82,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
         expect(await auth.activeOf(inOther)).toEqual([organization.id, 'owner'])
         // Every node learns of that session, and of no other.
         const entry = { sessionId: member.sessionId, userId: member.userId }
-        expect((await logOf(member)).slice(before.length)).toEqual([entry])
+        expect((await logOf(member)).slice(before.length)).toEqual(hasLog ? [entry] : [])
         if (role === null)
           expect(await codeOf(auth.api.listMembers({ organizationId: id, request: member.request }))).toBe(
             'ORGANIZATION_NOT_FOUND',
@@ -120,7 +123,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
       expect(await activations()).toHaveLength(before.length + 1)
     })
 
-    test('announces nothing if nothing is taken from a session', async () => {
+    test.runIf(hasLog)('announces nothing if nothing is taken from a session', async () => {
       const company = await auth.createCompany()
       const { member } = company
       const elsewhere = await auth.signIn(member)
@@ -139,7 +142,7 @@ describe.each([{ name: 'SQLite' }, { name: 'PostgreSQL', postgresUrl }])(
       expect(await logOf(member)).toEqual(before)
     })
 
-    test('announces to every node that a session leaves its organization', async () => {
+    test.runIf(hasLog)('announces to every node that a session leaves its organization', async () => {
       const { member } = await auth.createCompany()
       const before = await logOf(member)
       await auth.api.setActiveOrganization({ organizationId: null, request: member.request })
