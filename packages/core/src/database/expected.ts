@@ -1,30 +1,41 @@
+import type { AddedColumns } from '../session/added-columns.ts'
 import type { ColumnNames, Expected } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
-import { namesOf, quote, type StoreMapping } from './mapping.ts'
+import { namesOf, type StoreMapping } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
-import { postgresTriggers } from './postgres-triggers.ts'
+import { postgresTriggers, type WatchedColumns } from './postgres-triggers.ts'
 import { INTERNAL_TABLES, type Tables } from './tables.ts'
 
 /** What to do if a table is missing that the app's tool creates. */
 export const GENERATE =
   'Run "sallyport generate --schema drizzle" (or prisma, or sql), then your migration tool.'
 
+interface ExpectedTables {
+  readonly tables: Tables
+  readonly columns?: AddedColumns
+  readonly migrates: boolean
+  readonly names?: RenamedTables | undefined
+}
+
 /** Returns what our own database must have. With `migrate: false`, the app's tool creates its tables. */
 export function expectedOfDatabase(
   internal: InternalNames,
-  { tables, migrates, names }: { tables: Tables; migrates: boolean; names?: RenamedTables | undefined },
+  { tables, columns, migrates, names }: ExpectedTables,
 ): Expected {
   return {
     internal,
     tables: columnNames(tables, names),
     fix: migrates ? 'Restart the app, or run "sallyport migrate".' : GENERATE,
     internalTables: internalColumns(internal),
-    triggers: triggersOf(internal, names && ownMapping(names)),
+    triggers: triggersOf(internal, { mapping: names && ownMapping(names), columns }),
   }
 }
 
 /** Returns what the tables of another library must have, by the names of the mapping. */
-export function expectedOfStore(internal: InternalNames, mapping: StoreMapping): Expected {
+export function expectedOfStore(
+  internal: InternalNames,
+  { mapping, columns }: WatchedColumns & { readonly mapping: StoreMapping },
+): Expected {
   const { session, user } = namesOf(internal.engine, mapping)
   const present = (columns: Readonly<Record<string, string | null>>) =>
     Object.values(columns).filter((column) => column !== null)
@@ -33,7 +44,7 @@ export function expectedOfStore(internal: InternalNames, mapping: StoreMapping):
     tables: { [session.table]: present({ ...session.columns }), [user.table]: present({ ...user.columns }) },
     fix: 'Restore it, or change the mapping of the store.',
     internalTables: internalColumns(internal),
-    triggers: triggersOf(internal, mapping),
+    triggers: triggersOf(internal, { mapping, columns }),
   }
 }
 
@@ -61,11 +72,8 @@ function internalColumns({ engine, schema }: InternalNames): ColumnNames {
 }
 
 /** Returns the names of the triggers by table. SQLite has none. */
-function triggersOf(internal: InternalNames, mapping?: StoreMapping): Expected['triggers'] {
+function triggersOf(internal: InternalNames, watched: WatchedColumns): Expected['triggers'] {
   if (internal.engine === 'sqlite') return {}
-  const { session, user } = namesOf(internal.engine, mapping)
-  const triggers = postgresTriggers(internal, mapping)
-  const of = (table: string) =>
-    triggers.filter((trigger) => trigger.table === quote(table)).map(({ name }) => name)
-  return { [session.table]: of(session.table), [user.table]: of(user.table) }
+  const tables = postgresTriggers(internal, watched)
+  return Object.fromEntries(tables.map(({ table, triggers }) => [table, triggers.map(({ name }) => name)]))
 }

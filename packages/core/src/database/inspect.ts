@@ -71,6 +71,7 @@ async function columnNames<DB>(db: Kysely<DB>, engine: Engine, table: string): P
 
 async function missingTriggers<DB>(db: Kysely<DB>, triggers: Expected['triggers']): Promise<string[]> {
   const missing = Object.entries(triggers).map(async ([table, names]) => {
+    if ((await columnNames(db, 'postgres', table)).length === 0) return []
     const query = sql<{ name: string }>`
       select tgname as name from pg_trigger where tgrelid = ${relation(table)} and tgenabled <> 'D'`
     const present = new Set((await query.execute(db)).rows.map(({ name }) => name))

@@ -1,5 +1,5 @@
 import type { SelectType } from 'kysely'
-import type { AddedColumns } from '../session/added-columns.ts'
+import { type AddedColumns, storedColumns } from '../session/added-columns.ts'
 import type { AuthTables } from './schema.ts'
 
 /** A column. Not null unless it says so. */
@@ -189,7 +189,8 @@ export function migrationRecords(table: string): Tables {
 }
 
 /** Adds the declared columns to `user` and `session`. */
-export function withColumns(tables: Tables, added: AddedColumns): Tables {
+export function withColumns(tables: Tables, columns: AddedColumns): Tables {
+  const added = storedColumns(columns)
   const extended = (['user', 'session'] as const).flatMap((name): [string, Table][] => {
     const table = tables[name]
     const columns = Object.entries(added[name]).map(

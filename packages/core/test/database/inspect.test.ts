@@ -17,7 +17,7 @@ const warnings = () => warn.mock.calls.flat().join('\n')
 const kinds = await databaseKinds()
 
 /** The triggers of PostgreSQL. */
-const SESSION_TRIGGERS = ['sallyport_session_changed', 'sallyport_session_truncated']
+const SESSION_TRIGGERS = ['changed', 'deleted', 'truncated'].map((event) => `sallyport_session_${event}`)
 
 describe.each(kinds)('the inspection in $name', (kind) => {
   const isSqlite = kind.name === 'SQLite'
@@ -118,7 +118,7 @@ describe.each(kinds)('the inspection in $name', (kind) => {
     }
     await database.openStore(mapping)
     const { db, types } = await database.open()
-    const expected = expectedOfStore(types, mapping)
+    const expected = expectedOfStore(types, { mapping })
     expect(await inspect(db, expected)).toEqual([])
     await database.run('alter table users drop column full_name')
     await database.run('drop table sessions')

@@ -9,7 +9,7 @@ import { temporaryDirectory } from './temporary-directory.ts'
 export interface DrizzleApp {
   /** Replaces the schema. */
   write(schema: string): void
-  /** Runs `drizzle-kit push --force`, and returns its output. */
+  /** Runs `drizzle-kit push --force`, and returns its output with the statements. */
   push(): Promise<string>
   /** Runs `drizzle-kit generate`, then `drizzle-kit migrate`. */
   migrate(): Promise<string>
@@ -28,7 +28,13 @@ export function drizzleApp(url: string, schema: string): DrizzleApp {
   const folder = temporaryDirectory()
   const dialect = url.startsWith('postgres') ? 'postgresql' : 'sqlite'
   symlinkSync(NODE_MODULES, join(folder, 'node_modules'))
-  const config = { dialect, schema: './schema.ts', out: './migrations', dbCredentials: { url } }
+  const config = {
+    dialect,
+    schema: './schema.ts',
+    out: './migrations',
+    dbCredentials: { url },
+    verbose: true,
+  }
   writeFileSync(join(folder, 'drizzle.config.ts'), `export default ${JSON.stringify(config)}`)
   const write = (text: string) => writeFileSync(join(folder, 'schema.ts'), text)
   write(schema)

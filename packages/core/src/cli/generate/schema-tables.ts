@@ -15,7 +15,7 @@ export async function schemaTables(
   plugins: readonly AuthPlugin[],
   { schema, dialect }: { schema: string; dialect: Engine },
 ): Promise<{ columns: AddedColumns; tables: Tables }> {
-  const { tables } = await recordTables(plugins, dialect)
+  const tables = await recordTables(plugins, dialect)
   const columns = columnsOf({ plugins })
   const isTool = schema === 'drizzle' || schema === 'prisma'
   if (!isTool) return { columns, tables }

@@ -76,7 +76,8 @@ export async function openSqlite(
     const sessions = driver.sessions({ columns, mapping })
     const revocations = driver.feed(sql, migrates ? PASS_MS.own : PASS_MS.mapped)
     const limits = restoringLimits(driver.limits, { restorer: RESTORER, db: kysely })
-    const own = { columns, types: sqliteTypes, migrates, names }
+    const locks = { sql, columns }
+    const own = { columns, locks, types: sqliteTypes, migrates, names }
     const database = { db: kysely, sessions, revocations, limits, ...own }
     const tables = withColumns(USER_TABLES, columns)
     const stopWatching = await watchDatabase({
@@ -86,7 +87,6 @@ export async function openSqlite(
     return {
       ...database,
       db: withAuthStore(kysely, { sessions, revocations, limits, database }),
-      locks: { sql, columns },
       migrations,
       async close() {
         stopWatching()
@@ -153,7 +153,7 @@ async function openWriter(driver: SqliteDriver, mapping: StoreMapping) {
   await install(db, driver)
   const stopPruning = pruneFeedHourly(db, 'sqlite')
   const stopWatching = await watchDatabase({
-    inspect: () => inspect(db, expectedOfStore(sqliteTypes, mapping)),
+    inspect: () => inspect(db, expectedOfStore(sqliteTypes, { mapping })),
     repair: () => RESTORER.restore(db),
   })
   return {

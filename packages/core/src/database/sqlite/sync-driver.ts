@@ -1,7 +1,7 @@
 import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
 import type { Row } from '../../session/session-row.ts'
-import type { SqliteConnection } from './connection.ts'
+import type { RowStatement, SqliteConnection } from './connection.ts'
 import type { RunStatement, SqliteDriver } from './driver.ts'
 import { createBusyRetry } from './errors.ts'
 import { sqliteLimits } from './limits.ts'
@@ -39,8 +39,13 @@ export function syncDriver(
     feed(sql, passMs) {
       // Only we can change a database in memory.
       if (counter === null && !isShared) return Object.assign(memoryFeed(), { close() {} })
-      const poll = reader.prepareRow<unknown[]>(pollStatement(sql))
-      const readKeys = (keys: string) => retryWhileBusy(() => poll.all(keys))
+      // Prepared by the first pass, like lookups.
+      let poll: RowStatement<unknown[]> | undefined
+      const readKeys = (keys: string) =>
+        retryWhileBusy(() => {
+          poll ??= reader.prepareRow<unknown[]>(pollStatement(sql))
+          return poll.all(keys)
+        })
       return pollingFeed({ read: readKeys, readVersion: versionOf(reader), passMs })
     },
     // Kysely stays open, so a late write fails with 503.
