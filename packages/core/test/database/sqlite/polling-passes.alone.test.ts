@@ -18,6 +18,8 @@ beforeEach(
 )
 afterEach(() => void vi.useRealTimers())
 
+vi.spyOn(process, 'cpuUsage').mockImplementation(() => ({ user: performance.now() * 1000, system: 0 }))
+
 const key = (number: number) => ({ sessionId: `s${number}`, userId: 'u' })
 
 /** Creates a feed on a file whose reads are recorded. */
