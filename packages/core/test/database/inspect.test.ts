@@ -17,9 +17,6 @@ const warnings = () => warn.mock.calls.flat().join('\n')
 
 const kinds = await databaseKinds()
 
-/** The triggers of PostgreSQL. */
-const SESSION_TRIGGERS = ['changed', 'deleted', 'truncated'].map((event) => `sallyport_session_${event}`)
-
 describe.each(kinds)('the inspection in $name', (kind) => {
   const isSqlite = kind.name === 'SQLite'
   const internal = isSqlite ? 'sallyport_audit' : 'sallyport.audit'
