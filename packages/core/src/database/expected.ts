@@ -99,7 +99,7 @@ function triggersOf(internal: InternalNames, watched: WatchedColumns): Expected[
       table,
       {
         names: triggers.map(({ name }) => name),
-        functions: functions.filter((other) => other.table === table).map(({ logFunction }) => logFunction),
+        functions: functions.filter((other) => other.table === table).map(({ functionBody }) => functionBody),
       },
     ]),
   )

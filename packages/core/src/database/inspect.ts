@@ -24,7 +24,7 @@ export interface Expected {
 
 interface TableTriggers {
   readonly names: readonly string[]
-  /** The names of the functions in our schema that they may run: other releases and mappings have others. */
+  /** The definitions of the functions that they may run: other releases and mappings have others. */
   readonly functions: readonly string[]
 }
 
@@ -89,15 +89,17 @@ async function triggerFaults<DB>(
 ): Promise<string[]> {
   const faults = Object.entries(triggers).map(async ([table, { names, functions }]) => {
     if ((await columnNames(db, 'postgres', table)).length === 0) return []
-    const query = sql<{ name: string; function: string }>`
-      select t.tgname as name, n.nspname || '.' || p.proname as function
+    const query = sql<{ name: string; source: string }>`
+      select t.tgname as name, case n.nspname when ${schema} then p.prosrc else '' end as source
         from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_namespace n on n.oid = p.pronamespace
         where t.tgrelid = ${relation(table)} and t.tgenabled in ('O', 'A')`
     const { rows } = await query.execute(db)
-    const present = new Map(rows.map(({ name, function: own }) => [name, own]))
-    const current = new Set<string | undefined>(functions.map((name) => `${schema}.${name}`))
+    const present = new Map(rows.map(({ name, source }) => [name, `$function$${source}$function$`]))
     return names
-      .filter((name) => !current.has(present.get(name)))
+      .filter((name) => {
+        const source = present.get(name)
+        return source === undefined || !functions.some((definition) => definition.includes(source))
+      })
       .map((name) =>
         present.has(name)
           ? `function of the trigger ${name} on ${table} is outdated`

@@ -9,6 +9,8 @@ import { watchDatabase } from '../../src/database/watch-database.ts'
 import { closeLater, databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
 import { eventually } from '../support/eventually.ts'
 
+const SESSION_TRIGGERS = ['changed', 'deleted', 'truncated'].map((event) => `sallyport_session_${event}`)
+
 const columns: AddedColumns = { user: { locale: { type: 'text' } }, session: {} }
 const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
 afterEach(() => void warn.mockReset())
@@ -136,6 +138,7 @@ describe('the inspection of functions in PostgreSQL', () => {
         select p.proname into found from pg_trigger t join pg_proc p on p.oid = t.tgfoid
           where t.tgname = 'auth_internal_session_changed';
         execute format('alter function auth_internal.%I rename to log_revocation_older', found);
+        update pg_proc set prosrc = prosrc || '-- older' where proname = 'log_revocation_older';
       end $$`
 
   test.each([
