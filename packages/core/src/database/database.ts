@@ -46,7 +46,7 @@ export interface OpenedDatabase<Tables>
 }
 
 /** An open store without interactive transactions, which only guards calls. Pass it to `withAuthStore`. */
-export interface OpenedReader extends AuthStore {
+export interface OpenedReader extends Omit<AuthStore, 'database' | 'locks'> {
   /** Closes its connections. */
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -13,7 +13,12 @@ export interface DrizzleApp {
   push(): Promise<string>
   /** Runs `drizzle-kit generate`, then `drizzle-kit migrate`. */
   migrate(): Promise<string>
+  /** The same, as an app does whose other tables exist: its first migration is only about this table. */
+  migrateOnly(table: string): Promise<string>
 }
+
+/** Separates the statements of a migration. */
+const BREAKPOINT = '--> statement-breakpoint'
 
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 const DRIZZLE_KIT = fileURLToPath(new URL('bin.cjs', import.meta.resolve('drizzle-kit')))
@@ -51,6 +56,15 @@ export function drizzleApp(url: string, schema: string): DrizzleApp {
     write,
     push: () => run('push', '--force'),
     migrate: async () => (await run('generate')) + (await run('migrate')),
+    async migrateOnly(table) {
+      const generated = await run('generate')
+      for (const file of globSync(join(folder, 'migrations', '*.sql'))) {
+        const statements = readFileSync(file, 'utf8').split(BREAKPOINT)
+        const kept = statements.filter((statement) => new RegExp(`TABLE .${table}.`).test(statement))
+        writeFileSync(file, kept.join(BREAKPOINT))
+      }
+      return generated + (await run('migrate'))
+    },
   }
 }
 

@@ -115,7 +115,7 @@ export function openSqliteStore(
 export async function openSqliteStore(
   source: SqliteSource<SqliteClient | D1Client>,
   options: SqliteStoreOptions,
-): Promise<OpenedReader> {
+): Promise<OpenedReader | OpenedStore> {
   const { mapping, columns = NO_COLUMNS, busyTimeoutMs = 5_000 } = options
   requireFile(source)
   const driver = await openDriver(source, { busyTimeoutMs, wal: false })
