@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { SessionTable, UserTable } from '../database/schema.ts'
 import type { AuthTransaction } from '../database/session-database.ts'
 import type { SessionLocks } from '../database/session-sql.ts'
@@ -11,7 +11,13 @@ import { type Execute, findLocked, LOCK_TIMEOUT_MS } from './lock-session.ts'
  * revocation, and an uncommitted one waits for the end of this transaction.
  */
 export function lockedSessions(trx: AuthTransaction, locks: SessionLocks): SessionReader {
-  const execute: Execute = (query, ...values) => sql(query, ...values).execute(trx)
+  const isPostgres = locks.sql.engine === 'postgres'
+  // Without Kysely's `sql`, which would be in the bundle of every light entry.
+  const execute: Execute = (parts, ...parameters) => {
+    const text = parts.reduce((before, part, place) => `${before}${isPostgres ? `$${place}` : '?'}${part}`)
+    const query = { kind: 'RawNode', sqlFragments: [text], parameters: [] } as const
+    return trx.executeQuery({ sql: text, parameters, query, queryId: { queryId: 'lock' } })
+  }
   return { findSession: (key) => findLocked(execute, key, locks) }
 }
 
