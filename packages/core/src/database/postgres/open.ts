@@ -27,6 +27,7 @@ import type { AuthTransaction } from '../session-database.ts'
 import { sessionSql } from '../session-sql.ts'
 import { USER_TABLES, withColumns } from '../tables.ts'
 import { watchDatabase } from '../watch-database.ts'
+import { checkValues } from './check-values.ts'
 import type { PostgresClient, PostgresHttpClient } from './clients.ts'
 import {
   connectPostgres,
@@ -184,6 +185,7 @@ async function openNode<Result>(
   }
   const dialect = restoringDialect(postgresDialect(connector.driver, connector), restorer)
   try {
+    await checkValues(connector.driver.query)
     return await prepare({ kysely: new Kysely({ dialect, plugins }), connector, types, restorer })
   } catch (error) {
     await connector.driver.close()

@@ -57,7 +57,7 @@ export function postgresLookups(
     const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
     const statement = { name, text, values, rowMode: 'array' } as const
     const found = await withDeadline(named(query)<[place: number, ...LookupValues]>(statement), timeoutMs)
-    const sessions = new Map(found.rows.map(([place, ...values]) => [place, values]))
+    const sessions = new Map(found.rows.map(([place, ...values]) => [Number(place), values]))
     return keys.map((key, index) => {
       const values = sessions.get(index + 1)
       return values === undefined ? null : sessionOf(key, values, added)

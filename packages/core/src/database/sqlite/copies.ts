@@ -1,4 +1,4 @@
-import { fstatSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, fstatSync, readdirSync, statSync } from 'node:fs'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { loadedLibraries, type SqliteLibrary } from './libraries.ts'
 
@@ -27,20 +27,33 @@ export function requireOneCopy(file: OpenFile): () => void {
   const conflicting = ours.find((other) => other !== library)
   if (conflicting !== undefined) throw twoCopies(file, [conflicting])
   const loaded = loadedLibraries()
-  const others = loaded.filter((other) => other !== library)
-  if (others.length === 0) return () => {}
+  const copies = loaded.filter((name) => name === library).length
+  const others = loaded.filter((other, index) => other !== library || loaded.indexOf(other) !== index)
+  if (loaded.length === 0) return () => {}
   if (process.platform !== 'linux') {
-    warnOnce(file, others)
+    if (others.length > 0) warnOnce(file, others)
     return () => {}
   }
   const hasUnknown = inode !== null && descriptorsOf(inode) > ours.length + ofClient
   if (hasUnknown && !loaded.includes(library)) throw twoCopies(file, others)
   return () => {
+    // Another version of the same library.
+    if (hasUnknown && copies > 0 && loadedLibraries().filter((name) => name === library).length > copies)
+      throw twoCopies(file, [library])
+    if (others.length === 0) return
     // In WAL mode, all connections of one copy share one descriptor of the file's shared memory.
     const shared = inodeOf(`${path}-shm`)
     if (shared !== null && descriptorsOf(shared) > 1) throw twoCopies(file, others)
     if (shared === null && hasUnknown) warnOnce(file, others)
   }
+}
+
+/** @throws ConfigurationError for an embedded replica of libsql, which learns of others' writes when it syncs */
+export function rejectReplica(path: string): void {
+  if (!existsSync(`${path}-info`) && !existsSync(`${path}-client_wal_index`)) return
+  throw new ConfigurationError(
+    `${path} is an embedded replica, which would accept sessions that another process has revoked. Pass a client of @libsql/client for the server.`,
+  )
 }
 
 /** Records our connections until the returned function is called. */

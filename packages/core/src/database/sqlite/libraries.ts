@@ -8,8 +8,8 @@ const NATIVE_MODULE = /^[^/].*(sqlite|libsql|turso).*\.node$|(sqlite|libsql)[^/]
 /** Returns the SQLite libraries that this process has loaded, each with a separate copy of SQLite. */
 export function loadedLibraries(): string[] {
   // The folders of the app may have any names.
-  const paths = new Set(sharedObjects().map((path) => path.split('/node_modules/').at(-1) ?? path))
-  const names = [...paths]
+  const names = [...new Set(sharedObjects())]
+    .map((path) => path.split('/node_modules/').at(-1) ?? path)
     .filter((path) => NATIVE_MODULE.test(path))
     .map((path) => {
       if (/better[-_]sqlite3/.test(path)) return 'better-sqlite3'

@@ -24,6 +24,8 @@ test.runIf(process.platform === 'linux').each([
   ['node:sqlite', 'wal'],
   ['@libsql/client', 'delete'],
   ['@libsql/client', 'wal'],
+  ['another version of better-sqlite3', 'delete'],
+  ['another version of better-sqlite3', 'wal'],
 ])('opening by its URL a file that %s has open, in %s mode, says to pass the client', (app, mode) => {
   expect(openBoth(app, 'URL', mode)).toMatch(/^ConfigurationError: .*second copy of SQLite.*\{ client \}/)
 })
@@ -49,6 +51,7 @@ test.runIf(process.platform === 'linux').each([
   ['better-sqlite3', '@libsql/client'],
   ['node:sqlite', 'libsql'],
   ['libsql', 'better-sqlite3'],
+  ['another version of better-sqlite3', 'better-sqlite3'],
 ])('in WAL mode, a file that %s has open is rejected with a client of %s', (app, store) => {
   expect(openBoth(app, store, 'wal')).toMatch(/^ConfigurationError: .*second copy of SQLite/)
 })
