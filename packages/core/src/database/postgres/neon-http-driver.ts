@@ -16,7 +16,6 @@ export function neonHttpDriver(
   { timeoutMs }: { readonly timeoutMs: number },
 ): Omit<PostgresDriver, 'close'> {
   return {
-    hidesConnections: true,
     async query<Row>({ text, values = [], rowMode }: Statement): Promise<StatementResult<Row>> {
       const options = { arrayMode: rowMode === 'array', fullResults: true } as const
       const sent = Promise.resolve(client.query(text, values.map(encodeValue), options))

@@ -11,7 +11,6 @@ export function postgresJsDriver(
 ): Omit<PostgresDriver, 'close'> {
   const query = queryOf(sql, timeoutMs)
   return {
-    hidesConnections: true,
     query,
     // Its method `reserve` never returns with `fetch_types: false`.
     connect: async () =>

@@ -1,4 +1,4 @@
-const [BIGINT, TIMESTAMPTZ] = [20, 1184]
+const [BIGINT, INTEGER, TIMESTAMPTZ] = [20, 23, 1184]
 
 /** Returns a parameter as text, which every driver passes on unchanged, whatever its own settings are. */
 export function encodeValue(value: unknown): unknown {
@@ -17,6 +17,8 @@ function arrayLiteral(values: readonly unknown[]): string {
   return `{${items.join(',')}}`
 }
 
+const DECODED: ReadonlySet<number> = new Set([BIGINT, INTEGER, TIMESTAMPTZ])
+
 export interface Column {
   readonly name: string
   /** The OID of its type. */
@@ -28,8 +30,7 @@ export interface Column {
  * told its driver to read dates as text, as Drizzle does, or bigint as a number.
  */
 export function decodeRows<Row>(rows: readonly unknown[], columns: readonly Column[]): Row[] {
-  if (!columns.some(({ dataTypeID }) => dataTypeID === TIMESTAMPTZ || dataTypeID === BIGINT))
-    return Array.from(rows) as Row[]
+  if (!columns.some(({ dataTypeID }) => DECODED.has(dataTypeID))) return Array.from(rows) as Row[]
   const types = new Map(columns.map(({ name, dataTypeID }) => [name, dataTypeID]))
   return rows.map((row) => {
     if (Array.isArray(row))
@@ -45,5 +46,6 @@ function decodeValue(value: unknown, type: number | undefined): unknown {
   if (value === null) return null
   if (type === TIMESTAMPTZ) return value instanceof Date ? value : new Date(String(value))
   if (type === BIGINT) return String(value)
+  if (type === INTEGER) return Number(value)
   return value
 }
