@@ -48,7 +48,7 @@ describe.each(['America/Los_Angeles', 'Pacific/Kiritimati'])('in the time zone %
       null,
       null,
       ...user,
-    ] as unknown[] as LookupValues)
+    ] as never)
   }
   const at = (time: string) => ({ ...config, now: () => new Date(time) })
   const validate = (values: Parameters<typeof read>[0], time: string) =>
