@@ -41,14 +41,7 @@ describe.each(['America/Los_Angeles', 'Pacific/Kiritimati'])('in the time zone %
     const { expiresAt = '2026-11-22 12:00:00', lastAuthenticatedAt = null, banExpires } = values
     const banned = banExpires !== undefined
     const user = ['Ada', 'ada@example.com', 'user', banned, banExpires ?? null]
-    return sessionOf(KEY, [
-      expiresAt,
-      lastAuthenticatedAt,
-      1,
-      null,
-      null,
-      ...user,
-    ] as never)
+    return sessionOf(KEY, [expiresAt, lastAuthenticatedAt, 1, null, null, ...user] as never)
   }
   const at = (time: string) => ({ ...config, now: () => new Date(time) })
   const validate = (values: Parameters<typeof read>[0], time: string) =>
