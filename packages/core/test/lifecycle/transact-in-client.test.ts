@@ -124,8 +124,9 @@ describe.each(CLIENTS)('a transaction of Drizzle on $name', async ({ engine, ope
   ): Promise<unknown> {
     const transactions = transactionsOf(client, engine)
     if (transactions === null) throw new TypeError('Drizzle was expected')
-    const { identity: caller = identity, authorize = () => {}, after } = options
-    return transactInClient(caller, { client, transactions, locks, config, authorize }, (trx) => {
+    const { identity: caller = identity, authorize, after } = options
+    const conditions = authorize === undefined ? {} : { authorize }
+    return transactInClient(caller, { client, transactions, locks, config, ...conditions }, (trx) => {
       const db: Drizzle = trx as never
       const statement = sql.raw(`insert into note values ('written')`)
       const written = engine === 'sqlite' ? db.run?.(statement) : db.execute?.(statement)
