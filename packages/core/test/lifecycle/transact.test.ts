@@ -1,6 +1,7 @@
 import { verifyJwt } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 import { expect, onTestFinished, test } from 'vitest'
+import { sessionSql } from '../../src/database/session-sql.ts'
 import { inUserQueue, transact } from '../../src/lifecycle/transact.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
@@ -78,7 +79,8 @@ test('a transaction without conditions of its own still validates the session', 
   onTestFinished(() => void auth.close())
   const { token } = await auth.signIn()
   const identity = await verifyJwt(token, auth.config)
-  const run = async () => transact(auth.db, identity, auth, async () => 'done')
+  const options = { config: auth.config, locks: { sql: sessionSql('sqlite') } }
+  const run = async () => transact(auth.db, identity, options, async () => 'done')
   expect(await run()).toBe('done')
   await auth.db.deleteFrom('session').execute()
   expect(await reasonOf(run())).toBe('SESSION_NOT_FOUND')
