@@ -1,4 +1,4 @@
-/** The dates that a column of numbers may contain. Others are in another unit, as seconds read as milliseconds. */
+/** The dates that a column of numbers may contain. Others are in another unit, such as seconds. */
 export const MIN_DATE: number = Date.UTC(2000, 0)
 /** Apps store dates before it for "never". */
 export const MAX_DATE: number = Date.UTC(10_000, 0)

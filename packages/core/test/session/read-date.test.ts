@@ -3,7 +3,7 @@ import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDate } from '../../src/session/read-date.ts'
 import { isFresh } from '../../src/session/session.ts'
-import { type LookupValues, sessionOf } from '../../src/session/session-row.ts'
+import { sessionOf } from '../../src/session/session-row.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { OURS } from '../support/stored-sessions.ts'
 

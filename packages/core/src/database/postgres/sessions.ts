@@ -27,8 +27,8 @@ export interface LookupOptions {
 }
 
 /**
- * Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. It checks the
- * server each time: a pooler's connections outlive a server that becomes a replica.
+ * Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. It checks
+ * the server each time: a pooler's connections outlive a server that becomes a replica.
  */
 function batchStatement({ session, user }: SessionSql, ids: IdTypes): string {
   return `select k.place::int4, ${session.columns}, ${user.columns}${session.added}${user.added}

@@ -48,7 +48,7 @@ export function requireOneCopy(file: OpenFile): () => void {
   }
 }
 
-/** @throws ConfigurationError for an embedded replica of libsql, which learns of others' writes when it syncs */
+/** @throws ConfigurationError for an embedded replica of libsql, which learns of revocations when it syncs */
 export function rejectReplica(path: string): void {
   if (!existsSync(`${path}-info`) && !existsSync(`${path}-client_wal_index`)) return
   throw new ConfigurationError(
