@@ -250,6 +250,9 @@ describe('a server in recovery', () => {
     await demote(standby, hand)
     for (let i = 0; i < 5; i++)
       expect(await reasonOf(Promise.resolve(opened.sessions.findSession(eve)))).toBe('SESSIONS_UNAVAILABLE')
+    // The other package hides its connections.
+    const read = opened.db.selectFrom('session').select('id').execute()
+    expect(await reasonOf(read)).toBe(pool instanceof pg.Pool ? 'SESSIONS_UNAVAILABLE' : 'accepted')
     await expect(openPostgres({ pool })).rejects.toThrow('in recovery')
     await hand.query('select pg_promote()')
     await until(

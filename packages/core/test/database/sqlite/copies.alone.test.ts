@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { recordConnections, requireOneCopy } from '../../../src/database/sqlite/copies.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
@@ -58,4 +60,13 @@ test.runIf(process.platform === 'linux').each([
 
 test('a file that a store has open is rejected with a client of another library', () => {
   expect(openBoth('store by URL', 'node:sqlite')).toMatch(/^ConfigurationError: .*better-sqlite3 has/)
+})
+
+test('a file that a store has open is rejected on every platform', () => {
+  const path = join(directory, 'recorded.db')
+  writeFileSync(path, '')
+  const forget = recordConnections({ path, library: 'better-sqlite3' }, 3)
+  expect(() => requireOneCopy({ path, library: 'libsql' })).toThrow('better-sqlite3 has')
+  forget()
+  expect(() => requireOneCopy({ path, library: 'libsql' })).not.toThrow()
 })
