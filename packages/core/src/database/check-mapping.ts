@@ -1,13 +1,10 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 import { type AddedColumns, NO_COLUMNS } from '../session/added-columns.ts'
+import { MAX_DATE, MIN_DATE, readDate } from '../session/read-date.ts'
 import { type Row, SESSION_COLUMNS, USER_COLUMNS } from '../session/session-row.ts'
 import type { MappingOptions } from './database.ts'
 import { type Engine, namesOf, type StoreMapping } from './mapping.ts'
 import { sessionSql } from './session-sql.ts'
-
-const MIN_DATE = Date.UTC(2000, 0)
-/** The latest date that apps store for "never". */
-const MAX_DATE = Date.UTC(10_000, 0)
 
 /**
  * Reads one row of the mapped tables and checks its dates: a wrong encoding makes every session look expired,
@@ -35,7 +32,7 @@ export async function checkMapping(
     if (value === undefined || (value === null && name !== 'expiresAt')) continue
     if (value === Number.POSITIVE_INFINITY && name === 'banExpires') continue
     const isText = typeof value === 'string'
-    const moment = isText || typeof value === 'number' ? new Date(value).getTime() : Number.NaN
+    const moment = readDate(value).getTime()
     if (isText === (dates === 'iso') && moment >= MIN_DATE && moment < MAX_DATE) continue
     if (value === null)
       throw new ConfigurationError(

@@ -90,21 +90,18 @@ export function logFunctionBody(internal: InternalNames, comparison: Comparison)
  */
 function selectEnded({ watched, dates, isByRow }: Comparison, event: 'update' | 'delete'): string {
   const { sessionId, userId, expiresAt } = watched
-  const column = (row: string, name: string) => `${row}.${quote(name)}`
-  const text = (name: string | null) => (name === null ? 'null' : `${column('previous', name)}::text`)
+  const id = (name: string | null) => (name === null ? 'null' : text('previous', name))
   const rows = (row: 'old' | 'new') => (isByRow ? `(select ${row}.*) as changed` : `${row}_rows`)
   const numbered = (row: 'old' | 'new') =>
     `(select row_number() over () as sallyport_place, * from ${rows(row)})`
-  const time = (row: string, name: string) => moment(column(row, name), dates)
+  const time = (row: string, name: string) => moment(text(row, name), dates)
   const compared = [...new Set(watched.compared)].filter((name) => name !== null)
   const changes = [
-    ...compared.map(
-      (name) => `${column('previous', name)}::text is distinct from ${column('following', name)}::text`,
-    ),
+    ...compared.map((name) => `${text('previous', name)} is distinct from ${text('following', name)}`),
     ...(expiresAt === null
       ? []
       : [
-          `(${column('previous', expiresAt)} is distinct from ${column('following', expiresAt)}
+          `(${text('previous', expiresAt)} is distinct from ${text('following', expiresAt)}
             and not coalesce(${time('following', expiresAt)} >= ${time('previous', expiresAt)}, false))`,
         ]),
   ]
@@ -115,15 +112,21 @@ function selectEnded({ watched, dates, isByRow }: Comparison, event: 'update' | 
       ? `${numbered('old')} as previous left join ${numbered('new')} as following using (sallyport_place) where ${changes.join(' or ')}`
       : `(select * from ${rows('old')}) as previous where ${deleted}`
   return `select array_agg(ended.session_id), array_agg(ended.user_id) into session_ids, user_ids
-    from (select ${text(sessionId)} as session_id, ${text(userId)} as user_id from ${source}
+    from (select ${id(sessionId)} as session_id, ${id(userId)} as user_id from ${source}
       limit ${MAX_ENTRIES + 1}) as ended;`
+}
+
+/** Returns a column as text. A cast would run code of the table's owner with our rights, if its type has one. */
+function text(row: string, name: string): string {
+  const value = `${row}.${quote(name)}`
+  return `case when ${value} is not null then format('%s', ${value}) end`
 }
 
 /** Returns an expiry that can be compared. Null or an error if it isn't a date. */
 function moment(value: string, dates: DateEncoding): string {
-  if (dates === 'timestamp') return `${value}::timestamptz`
-  if (dates === 'iso') return `case when ${value} ~ '^[0-9]{4}-' then ${value}::timestamptz end`
-  return `${value}::numeric`
+  if (dates === 'timestamp') return `(${value})::timestamptz`
+  if (dates === 'iso') return `case when (${value}) ~ '^[0-9]{4}-' then (${value})::timestamptz end`
+  return `(${value})::numeric`
 }
 
 function now(dates: DateEncoding): string {

@@ -86,12 +86,13 @@ export function findLocked(
   if (!isPossible) return null
   const [ofSession, ofUser] = ids ? [`::${ids.session}`, `::${ids.user}`] : ['', '']
   const lock = engine === 'postgres' ? ' for no key update' : ''
+  const [mark, isMarked] = engine === 'postgres' ? MARKS : ['', '']
   const userQuery = query(
-    `select ${user.columns}${user.added} from ${user.table} u where u.${user.id} = `,
+    `select ${user.columns}${user.added}${mark} from ${user.table} u where u.${user.id} = `,
     `${ofUser}${lock}`,
   )
   const sessionQuery = query(
-    `select ${session.columns}${session.locked} from ${session.table} s where s.${session.id} = `,
+    `select ${session.columns}${session.locked}${isMarked} from ${session.table} s where s.${session.id} = `,
     `${ofSession} and s.${session.userId} = `,
     `${ofUser}${lock}`,
   )
@@ -100,10 +101,20 @@ export function findLocked(
     if (user === undefined) return null
     return whenSettled(execute(sessionQuery, key.sessionId, key.userId), (sessions) => {
       const [session] = rowsOf(sessions)
+      if (session !== undefined && isMarked !== '' && session.mark !== 'on')
+        throw new ConfigurationError(
+          'lockSession: the statements ran outside a transaction, so the locks are gone. Pass the execute of the transaction.',
+        )
       return session === undefined ? null : toSession(key, { user, session }, addedLists(columns))
     })
   })
 }
+
+/** A setting that lasts until the transaction ends, as the locks do. */
+const MARKS = [
+  `, set_config('sallyport.locked', 'on', true)`,
+  `, current_setting('sallyport.locked', true) as "mark"`,
+] as const
 
 /** Calls `next` with a value, or with what a promise resolves to. */
 function whenSettled<Result>(

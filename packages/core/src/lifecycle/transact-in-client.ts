@@ -42,7 +42,10 @@ export async function transactInClient<Result>(
   /** The error for which the transaction is rolled back. After any other error its outcome is unknown. */
   let rolledBackFor: unknown
 
-  const check = (found: StoredSession | null) => authorize?.(checkIdentity(identity, found, config))
+  function check(found: StoredSession | null): void {
+    const session = checkIdentity(identity, found, config)
+    authorize?.(session)
+  }
 
   /** Ends the call if the promise takes too long, but waits for the promise. */
   async function inTime<Value>(promise: Promise<Value>, timeoutMs: number): Promise<Value> {

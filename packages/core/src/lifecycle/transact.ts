@@ -46,7 +46,8 @@ export async function transact<Result>(
   async function run(trx: AuthTransaction): Promise<Result> {
     const lockConfig = { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS }
     const sessions = lockedSessions(trx, locks)
-    authorize?.(await unlessAborted(validateIdentity(identity, { config: lockConfig, sessions })))
+    const session = await unlessAborted(validateIdentity(identity, { config: lockConfig, sessions }))
+    authorize?.(session)
     // Otherwise the end of the transaction would wait for a statement that hangs.
     await limitStatements?.(trx, MAX_WORK_MS)
     return unlessAborted(withDeadline(work(trx), MAX_WORK_MS))

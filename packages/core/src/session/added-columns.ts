@@ -1,3 +1,5 @@
+import { readDate } from './read-date.ts'
+
 /** The type of a column: `flag` is a boolean, `timestamp` a date, which sessions have as ISO 8601. */
 export type ColumnType = 'text' | 'number' | 'flag' | 'timestamp'
 
@@ -74,12 +76,19 @@ export function readColumns(columns: ColumnList, values: readonly unknown[]): Re
   )
 }
 
-/** Decodes the value of a column, the same for every database. An unreadable date becomes null. */
+/** Decodes the value of a column, the same for every database. An unreadable one becomes null. */
 export function decodeColumn(value: unknown, type: ColumnType = 'text'): unknown {
   if (value === null) return null
-  if (type === 'flag') return Boolean(value)
+  if (type === 'flag') return FLAGS.get(String(value)) ?? null
   if (type !== 'timestamp') return value
-  const isDate = typeof value === 'string' || typeof value === 'number' || value instanceof Date
-  const date = new Date(isDate ? value : Number.NaN)
+  const date = readDate(value)
   return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }
+
+/** Some drivers read integers as text. */
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])

@@ -1,4 +1,5 @@
 import { type AddedLists, readColumns } from './added-columns.ts'
+import { readDate } from './read-date.ts'
 import type { SessionKey, StoredSession } from './session.ts'
 
 /** A date as ISO 8601, as milliseconds since 1970, or as a driver reads it. */
@@ -65,24 +66,23 @@ function ownMembers({ sessionId, userId }: SessionKey, values: LookupValues): St
   return {
     id: sessionId,
     userId,
-    expiresAt: toDate(expiresAt),
+    // An unreadable date means expired, or a ban without an end.
+    expiresAt: readDate(expiresAt),
     lastAuthenticatedAt: toIso(lastAuthenticatedAt),
     version,
     rotatedAt: rotatedAt === null ? null : toIso(rotatedAt),
     issuer,
     user: { id: userId, name: name ?? '', email: email ?? '', role: role ?? 'user' },
-    ban: isBanned ? { until: banExpires === null ? null : toDate(banExpires) } : null,
+    ban: isBanned ? { until: banExpires === null ? null : readDate(banExpires) } : null,
   }
-}
-
-/** An unreadable date becomes an invalid one, which means expired, or a ban without an end. */
-function toDate(value: Moment): Date {
-  return new Date(value ?? Number.NaN)
 }
 
 /** A missing date becomes 1970, and an unreadable one an empty string: neither is fresh. */
 function toIso(value: Moment): string {
-  if (typeof value === 'string') return value
-  const date = new Date(value ?? 0)
+  if (value === null) return EPOCH
+  if (typeof value === 'string' && value.endsWith('Z')) return value
+  const date = readDate(value)
   return Number.isNaN(date.getTime()) ? '' : date.toISOString()
 }
+
+const EPOCH = new Date(0).toISOString()

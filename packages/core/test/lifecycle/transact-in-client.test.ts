@@ -124,8 +124,9 @@ describe.each(CLIENTS)('a transaction of Drizzle on $name', async ({ engine, ope
   ): Promise<unknown> {
     const transactions = transactionsOf(client, engine)
     if (transactions === null) throw new TypeError('Drizzle was expected')
-    const { identity: caller = identity, authorize = () => {}, after } = options
-    return transactInClient(caller, { client, transactions, locks, config, authorize }, (trx) => {
+    const { identity: caller = identity, authorize, after } = options
+    const conditions = authorize === undefined ? {} : { authorize }
+    return transactInClient(caller, { client, transactions, locks, config, ...conditions }, (trx) => {
       const db: Drizzle = trx as never
       const statement = sql.raw(`insert into note values ('written')`)
       const written = engine === 'sqlite' ? db.run?.(statement) : db.execute?.(statement)
@@ -193,4 +194,31 @@ describe.each(CLIENTS)('a transaction of Drizzle on $name', async ({ engine, ope
     await expect(write()).rejects.toMatchObject({ name: 'ConfigurationError' })
     await run('alter table elsewhere rename to user_sessions')
   })
+})
+
+test("rejects a client that doesn't keep the statements of a transaction on one connection", async () => {
+  const pool = new pg.Pool({ connectionString: await server.createDatabase('autocommit'), maxUses: 1 })
+  pool.on('error', () => {})
+  afterAll(() => pool.end())
+  await pool.query(`
+    create table users (id uuid primary key, banned boolean);
+    create table user_sessions (id uuid, user_id uuid, expires_at timestamptz, tenant_id text);
+    insert into users values ('${identity.userId}', false);
+    insert into user_sessions values ('${identity.sessionId}', '${identity.userId}', '2099-01-01', null)`)
+  // Drizzle recognizes a Pool by its class, and doesn't reserve a connection of any other.
+  class Connections {
+    readonly query = (...statement: Parameters<pg.Pool['query']>) => pool.query(...statement)
+  }
+  const connections: object = new Connections()
+  const client = onPg({ client: connections as pg.Pool })
+  const transactions = transactionsOf(client, 'postgres')
+  if (transactions === null) throw new TypeError('Drizzle was expected')
+  let isWritten = false
+  const options = { client, transactions, locks: onEngine('postgres'), config }
+  const writing = transactInClient(identity, options, () => {
+    isWritten = true
+  })
+  await expect(writing).rejects.toThrow('outside a transaction')
+  await expect(writing).rejects.toMatchObject({ name: 'ConfigurationError' })
+  expect(isWritten).toBe(false)
 })

@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest'
-import { inUserQueue } from '../../src/lifecycle/transact.ts'
+import { verifyJwt } from '@sallyport/core'
+import { createTestAuth } from '@sallyport/core/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { sessionSql } from '../../src/database/session-sql.ts'
+import { inUserQueue, transact } from '../../src/lifecycle/transact.ts'
+import { reasonOf } from '../support/reason-of.ts'
 
 const wait = (turn: Promise<void>) => turn
 
@@ -68,4 +72,16 @@ test('failed work has ended', async () => {
   const options = { db, userId: 'ada', wait }
   await expect(inUserQueue(options, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
   await expect(inUserQueue(options, async () => 'done')).resolves.toBe('done')
+})
+
+test('a transaction without conditions of its own still validates the session', async () => {
+  const auth = await createTestAuth()
+  onTestFinished(() => void auth.close())
+  const { token } = await auth.signIn()
+  const identity = await verifyJwt(token, auth.config)
+  const options = { config: auth.config, locks: { sql: sessionSql('sqlite') } }
+  const run = async () => transact(auth.db, identity, options, async () => 'done')
+  expect(await run()).toBe('done')
+  await auth.db.deleteFrom('session').execute()
+  expect(await reasonOf(run())).toBe('SESSION_NOT_FOUND')
 })

@@ -199,6 +199,12 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
     await expect(fault).rejects.toThrow('lockSession: execute must return the rows')
   })
 
+  test.runIf(lockSession === postgres.lockSession)('rejects an execute outside a transaction', async () => {
+    const ada = await app.signIn()
+    const outside = lockSession((...query) => sql(...query).execute(app.db), ada)
+    await expect(outside).rejects.toThrow('lockSession: the statements ran outside a transaction')
+  })
+
   test("is 503 if the session can't be read", async () => {
     const ada = await app.signIn()
     const broken = () => Promise.reject(new Error('the connection is gone'))

@@ -5,6 +5,7 @@ interface PgResult {
   readonly rows: unknown[]
   readonly rowCount: number | null
   readonly command: string
+  readonly fields: readonly Column[]
 }
 
 /** A connection of a {@link PgPool}. */
@@ -32,7 +33,7 @@ type PostgresJsRows = PromiseLike<
   readonly unknown[] & {
     readonly count: number
     readonly command: string
-    readonly columns?: readonly Column[]
+    readonly columns?: readonly { readonly name: string; readonly type: number }[]
   }
 >
 
@@ -59,7 +60,7 @@ export interface PGliteResult {
   readonly affectedRows?: number
   /** Older versions don't report it. */
   readonly command?: string
-  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
+  readonly fields: readonly Column[]
 }
 
 export interface PGliteQueries {

@@ -38,8 +38,6 @@ export interface ListenEvents {
 /** How this library reaches PostgreSQL. Each driver package has one implementation. */
 export interface PostgresDriver {
   readonly query: Query
-  /** The driver doesn't show its connections, so lookups check that the server isn't in recovery. */
-  readonly hidesConnections?: true
   /** Reserves a connection for a transaction. Absent over HTTP. */
   connect?(): Promise<ReservedConnection>
   /** Listens on one connection. Absent over HTTP. */

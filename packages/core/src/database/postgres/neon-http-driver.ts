@@ -1,13 +1,13 @@
 import { withDeadline } from '../../protocol/deadline.ts'
 import type { PostgresHttpClient } from './clients.ts'
 import type { PostgresDriver, Statement, StatementResult } from './driver.ts'
-import { decodeRow, encodeValue } from './values.ts'
+import { type Column, decodeRows, encodeValue } from './values.ts'
 
 interface HttpResult {
   readonly rows: readonly unknown[]
   readonly rowCount: number
   readonly command: string
-  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
+  readonly fields: readonly Column[]
 }
 
 /** Sends each statement as an HTTP request, with the function of `neon()`. */
@@ -16,13 +16,11 @@ export function neonHttpDriver(
   { timeoutMs }: { readonly timeoutMs: number },
 ): Omit<PostgresDriver, 'close'> {
   return {
-    hidesConnections: true,
     async query<Row>({ text, values = [], rowMode }: Statement): Promise<StatementResult<Row>> {
       const options = { arrayMode: rowMode === 'array', fullResults: true } as const
       const sent = Promise.resolve(client.query(text, values.map(encodeValue), options))
       const { rows, rowCount, command, fields } = (await withDeadline(sent, timeoutMs)) as HttpResult
-      const columns = fields.map(({ name, dataTypeID: type }) => ({ name, type }))
-      return { rows: rows.map((row) => decodeRow<Row>(row, columns)), rowCount, command }
+      return { rows: decodeRows<Row>(rows, fields), rowCount, command }
     },
   }
 }

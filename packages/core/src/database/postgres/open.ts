@@ -28,6 +28,7 @@ import type { AuthTransaction } from '../session-database.ts'
 import { sessionSql } from '../session-sql.ts'
 import { type Tables, USER_TABLES, withColumns } from '../tables.ts'
 import { watchDatabase } from '../watch-database.ts'
+import { checkValues } from './check-values.ts'
 import type { PostgresClient, PostgresHttpClient } from './clients.ts'
 import {
   connectPostgres,
@@ -192,6 +193,7 @@ async function openNode<Result>(
   }
   const dialect = restoringDialect(postgresDialect(connector.driver, connector), restorer)
   try {
+    await checkValues(connector.driver.query)
     return await prepare({ kysely: new Kysely({ dialect, plugins }), connector, types, restorer })
   } catch (error) {
     await connector.driver.close()

@@ -12,6 +12,7 @@ import type {
 } from './driver.ts'
 import { isStatementFault } from './errors.ts'
 import { followTransaction } from './transaction-state.ts'
+import { decodeRows } from './values.ts'
 
 interface PgOptions {
   /** Prepares a connection that wasn't used before. Its error closes the connection. */
@@ -38,6 +39,11 @@ export function pgPoolDriver(
     })
     // A running query gets the error too. Without a listener, a connection in use would end the process.
     client.on('error', ignore)
+    // The app may have left a transaction open, in which a lookup would read an old snapshot.
+    if (!isIdle(client)) {
+      release(client, true)
+      return acquire()
+    }
     if (prepare === undefined || prepared.has(client)) return client
     await prepare((statement) => timed(pgQuery(client)(statement))).catch((error: unknown) => {
       release(client, true)
@@ -127,8 +133,11 @@ export async function pgListening(
 }
 
 export function pgQuery(client: PgConnection): Query {
-  return <Row>(statement: Statement) =>
-    client.query(statement as Parameters<PgConnection['query']>[0]) as Promise<StatementResult<Row>>
+  return async <Row>(statement: Statement): Promise<StatementResult<Row>> => {
+    const result = await client.query(statement as Parameters<PgConnection['query']>[0])
+    const { rows, fields, rowCount, command } = result
+    return { rows: decodeRows<Row>(rows, fields), rowCount, command }
+  }
 }
 
 /** Returns whether no statement or transaction is open. The driver's types lack `readyForQuery`. */

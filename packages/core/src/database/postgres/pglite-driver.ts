@@ -2,7 +2,7 @@ import { withDeadline } from '../../protocol/deadline.ts'
 import { type Begin, callbackTransaction } from './callback-transaction.ts'
 import type { PGliteClient, PGliteQueries } from './clients.ts'
 import type { PostgresDriver, Query, Statement, StatementResult } from './driver.ts'
-import { decodeRow, encodeValue } from './values.ts'
+import { decodeRows, encodeValue } from './values.ts'
 
 /** Runs statements on a `PGlite`. It has one connection, so a transaction blocks all other statements. */
 export function pgliteDriver(
@@ -36,7 +36,6 @@ function queryOf(queries: PGliteQueries): Query {
       rowMode: rowMode ?? 'object',
     })
     const { rows, affectedRows, fields, command = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? '' } = result
-    const columns = fields.map(({ name, dataTypeID: type }) => ({ name, type }))
-    return { rows: rows.map((row) => decodeRow<Row>(row, columns)), rowCount: affectedRows ?? null, command }
+    return { rows: decodeRows<Row>(rows, fields), rowCount: affectedRows ?? null, command }
   }
 }

@@ -2,7 +2,7 @@ import { DeadlineError, withDeadline } from '../../protocol/deadline.ts'
 import { callbackTransaction } from './callback-transaction.ts'
 import type { PostgresJs, PostgresJsQueries } from './clients.ts'
 import type { PostgresDriver, Query, Statement, StatementResult } from './driver.ts'
-import { decodeRow, encodeValue } from './values.ts'
+import { decodeRows, encodeValue } from './values.ts'
 
 /** Runs statements on the `sql` function of the package `postgres`. It prepares them unless told not to. */
 export function postgresJsDriver(
@@ -11,7 +11,6 @@ export function postgresJsDriver(
 ): Omit<PostgresDriver, 'close'> {
   const query = queryOf(sql, timeoutMs)
   return {
-    hidesConnections: true,
     query,
     // Its method `reserve` never returns with `fetch_types: false`.
     connect: async () =>
@@ -46,7 +45,7 @@ function queryOf(sql: PostgresJsQueries, timeoutMs: number): Query {
       if (error instanceof DeadlineError) pending.cancel()
       throw error
     })
-    const rows = result.map((row) => decodeRow<Row>(row, result.columns ?? []))
-    return { rows, rowCount: result.count, command: result.command }
+    const columns = (result.columns ?? []).map(({ name, type: dataTypeID }) => ({ name, dataTypeID }))
+    return { rows: decodeRows<Row>(result, columns), rowCount: result.count, command: result.command }
   }
 }

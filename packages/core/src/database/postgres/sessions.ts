@@ -26,10 +26,13 @@ export interface LookupOptions {
   readonly columns?: AddedColumns
 }
 
-/** Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. */
-function batchStatement({ session, user }: SessionSql, ids: IdTypes, first = '$1'): string {
+/**
+ * Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. It checks
+ * the server each time: a pooler's connections outlive a server that becomes a replica.
+ */
+function batchStatement({ session, user }: SessionSql, ids: IdTypes): string {
   return `select k.place::int4, ${session.columns}, ${user.columns}${session.added}${user.added}
-    from unnest(${first}::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)
+    from unnest(${onPrimary('$1')}::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)
     join ${session.table} s on s.${session.id} = k."id" and s.${session.userId} = k."userId"
     join ${user.table} u on u.${user.id} = s.${session.userId}`
 }
@@ -46,7 +49,7 @@ export function postgresLookups(
   { driver, named, lookupTimeoutMs: timeoutMs }: PostgresConnector,
   { sql, ids, columns = NO_COLUMNS }: LookupOptions,
 ): SessionReader & Omit<LookupQueue, 'find'> {
-  const text = batchStatement(sql, ids, driver.hidesConnections === true ? onPrimary('$1') : '$1')
+  const text = batchStatement(sql, ids)
   const name = statementName('lookup', text)
   const added = addedLists(columns)
 

@@ -4,7 +4,7 @@ import { ConfigurationError, isAuthError } from '../../protocol/errors.ts'
 import { nodeVersionFault } from '../../protocol/node-version.ts'
 import type { SyncSqliteClient } from './client.ts'
 import type { SqliteConnection } from './connection.ts'
-import { type OpenFile, recordConnections, watchCopies } from './copies.ts'
+import { type OpenFile, recordConnections, rejectReplica, watchCopies } from './copies.ts'
 import { createBusyRetry } from './errors.ts'
 import { loadedLibraries, type SqliteLibrary } from './libraries.ts'
 import type { SqliteConnections } from './sync-driver.ts'
@@ -72,10 +72,7 @@ export async function openSiblings(
   const row = shared.prepareRow<[string]>(`select file from pragma_database_list where name = 'main'`).get()
   const path = row?.[0] ?? ''
   if (path === '') return inMemory(shared, true)
-  if (existsSync(`${path}-info`) || existsSync(`${path}-client_wal_index`))
-    throw new ConfigurationError(
-      `${path} is an embedded replica. Open it with @libsql/client, and pass that.`,
-    )
+  rejectReplica(path)
   const Client = client.constructor as new (path: string, options: object) => SyncSqliteClient
   const open = (readonly: boolean) => {
     // Only Bun needs `readwrite`, and libsql can't open a file read-only.

@@ -1,4 +1,4 @@
-import { fstatSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, fstatSync, readdirSync, statSync } from 'node:fs'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import type { Problem } from '../inspect.ts'
 import { otherCopies, type SqliteLibrary } from './libraries.ts'
@@ -78,6 +78,14 @@ function findCopies({ path, library, ofClient = 0 }: OpenFile): Copies {
     unknown: descriptorsOf(inode) - libraries(inode).length - ofClient,
     sharing: descriptorsOf(inodeOf(`${path}-shm`)),
   }
+}
+
+/** @throws ConfigurationError for an embedded replica of libsql, which learns of revocations when it syncs */
+export function rejectReplica(path: string): void {
+  if (!existsSync(`${path}-info`) && !existsSync(`${path}-client_wal_index`)) return
+  throw new ConfigurationError(
+    `${path} is an embedded replica, which would accept sessions that another process has revoked. Pass a client of @libsql/client for the server.`,
+  )
 }
 
 /** Records our connections until the returned function is called. */

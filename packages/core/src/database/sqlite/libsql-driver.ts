@@ -3,7 +3,7 @@ import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
 import type { Row } from '../../session/session-row.ts'
 import { sessionSql, tokenStatement } from '../session-sql.ts'
 import type { LibsqlClient } from './client.ts'
-import { recordConnections, watchCopies } from './copies.ts'
+import { recordConnections, rejectReplica, watchCopies } from './copies.ts'
 import type { RunStatement, SqliteDriver } from './driver.ts'
 import { createBusyRetry, isRejectedStatement } from './errors.ts'
 import { leaseFeed } from './lease-feed.ts'
@@ -16,7 +16,8 @@ import { type TokenRow, toSessionToken } from './sessions.ts'
 
 /**
  * Creates the driver of `@libsql/client`, for a local file or a server.
- * @throws ConfigurationError if another SQLite library has the file open, or integers aren't read as numbers
+ * @throws ConfigurationError if another SQLite library has the file open, the file is an embedded replica, or
+ * integers aren't read as numbers
  */
 export async function libsqlDriver(
   client: LibsqlClient,
@@ -73,6 +74,7 @@ const PROBE = `select 1 as integer, (select file from pragma_database_list where
 
 /** Checks that no other copy of SQLite has the file open. */
 async function checkFile(path: string, read: RunStatement) {
+  rejectReplica(path)
   // The client may have any number of connections.
   const file = { path, library: 'libsql', wasLoaded: true, ofClient: Number.POSITIVE_INFINITY } as const
   const { requireOne, problems } = watchCopies(file)

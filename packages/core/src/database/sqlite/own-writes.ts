@@ -14,6 +14,6 @@ export async function requireOwnWrites(db: AuthKysely, driver: SqliteDriver): Pr
   await db.deleteFrom('sallyport.rate_limit').where('key', '=', key).execute()
   if (rows.length > 0) return
   throw new ConfigurationError(
-    "The client doesn't read what it has written, so it would accept revoked sessions. For an embedded replica, set readYourWrites to true and don't set offline, or pass a client for the server.",
+    "The client doesn't read what it has written, so it would accept revoked sessions. Pass a client for the server.",
   )
 }

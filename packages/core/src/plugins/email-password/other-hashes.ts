@@ -63,21 +63,19 @@ function scryptHash(formats: readonly ScryptFormat[]): OtherHash {
   }
 }
 
-const BCRYPT = /^\$2[aby]\$(?<cost>\d\d)\$[./A-Za-z0-9]{53}$/
-/** About a second of work. */
-const MAX_BCRYPT_COST = 14
+/** From the least cost that is verified at all to about a second of work. */
+const BCRYPT = /^\$2[aby]\$(?<cost>0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/
 
 function bcryptHash(): OtherHash {
   const loading = import('@node-rs/bcrypt')
   loading.catch(() => {})
-  const costOf = (passwordHash: string) => Number(BCRYPT.exec(passwordHash)?.groups?.cost ?? Number.NaN)
   /** That of the latest account. An app has one cost, which this process doesn't know at first. */
-  let cost = 10
+  let cost = '10'
   return {
     get dummy() {
-      return `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
+      return `$2b$${cost}$${'.'.repeat(53)}`
     },
-    matches: (passwordHash) => costOf(passwordHash) <= MAX_BCRYPT_COST,
+    matches: (passwordHash) => BCRYPT.test(passwordHash),
     async verify(password, passwordHash) {
       const { verify } = await loading.catch((cause: unknown) => {
         throw new ConfigurationError(
@@ -85,7 +83,7 @@ function bcryptHash(): OtherHash {
           { cause },
         )
       })
-      cost = costOf(passwordHash)
+      cost = BCRYPT.exec(passwordHash)?.groups?.cost ?? cost
       return verify(password, passwordHash)
     },
   }

@@ -51,7 +51,11 @@ export function signInEmail({
         throw await recordFailure(account?.userId ?? null, 'INVALID_CREDENTIALS', context)
       const { userId, password: verified } = account
       if (account.isBanned) throw await recordFailure(userId, 'ACCOUNT_BANNED', context)
-      const isOld = verified !== null && isOutdated(verified) && isOwned(verified, database)
+      const isOld =
+        verified !== null &&
+        isOutdated(verified) &&
+        isOwned(verified, database) &&
+        isWhole(password, verified)
       const renewed = isOld ? await hashPassword(password, requester) : null
       const { body, cookies } = await beginSession(userId, context, {
         rememberMe,
@@ -77,6 +81,11 @@ export function signInEmail({
 /** Another library that reads the table may not know argon2id. */
 function isOwned(passwordHash: string, { names }: SessionDatabase): boolean {
   return passwordHash.startsWith('$argon2') || names === undefined
+}
+
+/** bcrypt ignores what follows 72 bytes, so a new hash could contain a typo. */
+function isWhole(password: string, passwordHash: string): boolean {
+  return !passwordHash.startsWith('$2') || Buffer.byteLength(password) <= 72
 }
 
 export interface SignUpInput extends SignInInput {

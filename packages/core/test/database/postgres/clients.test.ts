@@ -10,9 +10,10 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { migratePlugins } from '../../../src/database/columns.ts'
 import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
-import { startPostgres } from '../../support/embedded-postgres.ts'
+import { type PostgresServer, startPostgres } from '../../support/embedded-postgres.ts'
 import { eventually } from '../../support/eventually.ts'
 import { startNeonHttpStub } from '../../support/neon-http-stub.ts'
+import { PGBOUNCER, startPgBouncer } from '../../support/pgbouncer.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { POSTGRES_CLIENTS } from '../../support/postgres-clients.ts'
 import { reasonOf } from '../../support/reason-of.ts'
@@ -147,6 +148,53 @@ test('a pool of one connection is not held by LISTEN: the node warns, and calls 
   await eventually(() => expect(warnings()).toEqual([expect.stringContaining('at least two connections')]))
 })
 
+test("a transaction that the app left open isn't used: its lookups would find revoked sessions", async () => {
+  silenceWarnings()
+  const pool = appPool({ max: 1 })
+  const opened = await openPostgres({ pool })
+  onTestFinished(opened.close)
+  const client = await pool.connect()
+  await client.query('begin isolation level repeatable read')
+  await client.query('select 1')
+  client.release()
+  await remove(ada)
+  expect(await opened.sessions.findSession(ada)).toBeNull()
+})
+
+describe('settings of the app that change how values are read', () => {
+  const connections: [name: string, options: string][] = [
+    ['dates with the day first', '-c datestyle=SQL,DMY'],
+    ['rounded numbers', '-c extra_float_digits=-13'],
+  ]
+  test.each(connections)('%s are rejected', async (_name, options) => {
+    const url = `${database.url}?options=${encodeURIComponent(options)}`
+    const sql = postgres(database.url, {
+      max: 2,
+      onnotice: () => {},
+      connection: Object.fromEntries([options.slice(3).split('=')]),
+    })
+    onTestFinished(() => sql.end())
+    for (const source of [url, { pool: appPool({}, url) }, { pool: sql }])
+      await expect(openPostgres(source)).rejects.toThrow('The client misreads values')
+  })
+
+  test('parsers of all dates and integers, which the app has set, change nothing', async () => {
+    const types = [pg.types.builtins.TIMESTAMPTZ, pg.types.builtins.INT8, pg.types.builtins.INT4]
+    for (const type of types) {
+      const parser = pg.types.getTypeParser(type)
+      pg.types.setTypeParser(type, type === pg.types.builtins.TIMESTAMPTZ ? String : BigInt)
+      onTestFinished(() => pg.types.setTypeParser(type, parser))
+    }
+    for (const source of [database.url, { pool: appPool() }]) {
+      const { sessions, close } = await openPostgres(source)
+      onTestFinished(close)
+      expect(await sessions.findSession(ada)).toMatchObject({ id: ada.sessionId, version: 1 })
+      const token = await sessions.findToken(ada.sessionId)
+      expect([token?.createdAt, token?.version]).toEqual([expect.any(Date), 1])
+    }
+  })
+})
+
 test('a connection that was killed is replaced by the pool, and lookups are retried', async () => {
   const pool = appPool({ max: 3, application_name: 'app-pool' })
   const opened = await openPostgres({ pool })
@@ -157,7 +205,41 @@ test('a connection that was killed is replaced by the pool, and lookups are retr
   await until(async () => (await reasonOf(Promise.resolve(opened.sessions.findSession(ada)))) === 'accepted')
 })
 
+/** Makes a primary a standby, at the same address. */
+async function demote(server: PostgresServer, hand: pg.Pool): Promise<void> {
+  const { rows } = await hand.query('show data_directory')
+  await server.crash()
+  writeFileSync(join(rows[0].data_directory, 'standby.signal'), '')
+  void server.start().catch(() => {})
+  await until(() =>
+    hand.query('select id from session').then(
+      () => true,
+      () => false,
+    ),
+  )
+}
+
 describe('a server in recovery', () => {
+  test.skipIf(PGBOUNCER === null)('is rejected behind a pooler, whose connections outlive it', async () => {
+    silenceWarnings()
+    const standby = await startPostgres()
+    onTestFinished(() => standby.stop())
+    await standby.createDatabase('app')
+    const hand = new pg.Pool({ connectionString: standby.urlOf('app'), max: 1 })
+    hand.on('error', () => {})
+    onTestFinished(() => hand.end())
+    const url = (await startPgBouncer(standby, 'transaction'))('app')
+    const opened = await Promise.all([openPostgres(url), openPostgres({ pool: appPool({ max: 3 }, url) })])
+    for (const { close } of opened) onTestFinished(close)
+    const eve = await storeSession({ run: async (sql) => void (await hand.query(sql)) })
+    const find = () =>
+      Promise.all(opened.map(({ sessions }) => reasonOf(Promise.resolve(sessions.findSession(eve)))))
+    expect(await find()).toEqual(['accepted', 'accepted'])
+    await demote(standby, hand)
+    for (let i = 0; i < 10; i++)
+      expect(await find()).toEqual(['SESSIONS_UNAVAILABLE', 'SESSIONS_UNAVAILABLE'])
+  })
+
   test.each([
     ['a Pool of pg', (url: string) => new pg.Pool({ connectionString: url, max: 3 })],
     ['postgres', (url: string) => postgres(url, { max: 3, onnotice: () => {} })],
@@ -175,18 +257,12 @@ describe('a server in recovery', () => {
     onTestFinished(() => hand.end())
     const eve = await storeSession({ run: async (sql) => void (await hand.query(sql)) })
     expect(await opened.sessions.findSession(eve)).toMatchObject({ id: eve.sessionId })
-    const { rows } = await hand.query('show data_directory')
-    await standby.crash()
-    writeFileSync(join(rows[0].data_directory, 'standby.signal'), '')
-    void standby.start().catch(() => {})
-    await until(() =>
-      hand.query('select id from session').then(
-        () => true,
-        () => false,
-      ),
-    )
+    await demote(standby, hand)
     for (let i = 0; i < 5; i++)
       expect(await reasonOf(Promise.resolve(opened.sessions.findSession(eve)))).toBe('SESSIONS_UNAVAILABLE')
+    // The other package hides its connections.
+    const read = opened.db.selectFrom('session').select('id').execute()
+    expect(await reasonOf(read)).toBe(pool instanceof pg.Pool ? 'SESSIONS_UNAVAILABLE' : 'accepted')
     await expect(openPostgres({ pool })).rejects.toThrow('in recovery')
     await hand.query('select pg_promote()')
     await until(

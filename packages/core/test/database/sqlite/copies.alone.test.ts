@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, realpathSync } from 'node:fs'
+import { cpSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
+import { recordConnections, watchCopies } from '../../../src/database/sqlite/copies.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 // Each test starts a process.
@@ -124,4 +125,14 @@ describe.runIf(isLinux)('a library that opens the file after the store', () => {
   test('better-sqlite3 is right if the store has it', () => {
     expect(openBoth({ store: 'URL', late: 'better-sqlite3', mode: 'wal' })).toBe('opened\n')
   })
+})
+
+test('a file that a store has open is rejected on every platform', () => {
+  const path = join(directory, 'recorded.db')
+  writeFileSync(path, '')
+  const file = { path, wasLoaded: true } as const
+  const forget = recordConnections({ ...file, library: 'better-sqlite3' }, 3)
+  expect(() => watchCopies({ ...file, library: 'libsql' })).toThrow('better-sqlite3 has')
+  forget()
+  expect(() => watchCopies({ ...file, library: 'libsql' })).not.toThrow()
 })

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@libsql/client'
 import { ConfigurationError } from '@sallyport/core'
@@ -81,6 +82,21 @@ test('a value that is no client is a configuration error', async () => {
   await expect(openSqlite({ client })).rejects.toThrow(ConfigurationError)
 })
 
+test.each([
+  ['@libsql/client', '-info'],
+  ['@libsql/client', '-client_wal_index'],
+  ['libsql', '-info'],
+] as const)('%s: an embedded replica, which has a file %s, is rejected', async (name, suffix) => {
+  const path = newPath()
+  const app = SQLITE_CLIENTS[name](path)
+  onTestFinished(app.close)
+  await app.run('create table note (text)')
+  writeFileSync(`${path}${suffix}`, '{}')
+  const { client } = app
+  await expect(openSqlite({ client })).rejects.toThrow(ConfigurationError)
+  await expect(openSqliteStore({ client }, { mapping: MAPPING })).rejects.toThrow('embedded replica')
+})
+
 test("a client that doesn't read its own writes is a configuration error", async () => {
   const [written, read] = [newPath(), newPath()].map((path) => createClient({ url: `file:${path}` }))
   if (written === undefined || read === undefined) throw new Error('No clients')
@@ -95,7 +111,7 @@ test("a client that doesn't read its own writes is a configuration error", async
     execute: (statement) => read.execute(statement),
     transaction: (mode) => written.transaction(mode),
   }
-  await expect(openSqlite({ client: replica })).rejects.toThrow('readYourWrites')
-  await expect(openSqliteStore({ client: replica }, { mapping: MAPPING })).rejects.toThrow('readYourWrites')
+  await expect(openSqlite({ client: replica })).rejects.toThrow('revoked sessions')
+  await expect(openSqliteStore({ client: replica }, { mapping: MAPPING })).rejects.toThrow('revoked sessions')
   expect((await written.execute('select * from sallyport_rate_limit')).rows).toEqual([])
 })

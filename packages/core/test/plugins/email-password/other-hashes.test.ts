@@ -1,3 +1,4 @@
+import { hash } from '@node-rs/bcrypt'
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
@@ -65,6 +66,7 @@ test.each(['$2a$', '$2y$'])('bcrypt hashes with the prefix %s match', async (pre
 test.each([
   ['of bcrypt with a cost of 31', VECTORS['bcryptjs 3'].replace('$08$', '$31$')],
   ['of bcrypt with a cost of 15', VECTORS['bcryptjs 3'].replace('$08$', '$15$')],
+  ['of bcrypt with a cost of 3', VECTORS['bcryptjs 3'].replace('$08$', '$03$')],
   ['of bcrypt that is too short', VECTORS['bcryptjs 3'].slice(0, -1)],
   ['of scrypt that is too long', `${VECTORS['better-auth 1.7.25']}00`],
   ['of scrypt with another version', VECTORS['lucia 2.7.7'].replace('s2:', 's3:')],
@@ -98,7 +100,7 @@ test('the dummies of all kinds are hashes of their kind', () => {
 })
 
 describe('sign-in with a hash of another library', async () => {
-  const auth = await createTestAuth({ emailPassword: { otherHashes: ['better-auth'] } })
+  const auth = await createTestAuth({ emailPassword: { otherHashes: ['better-auth', 'bcrypt'] } })
   afterAll(() => auth.close())
   const passwordOf = async (userId: string) =>
     (await auth.db.selectFrom('account').select('password').where('userId', '=', userId).execute())[0]
@@ -118,6 +120,20 @@ describe('sign-in with a hash of another library', async () => {
     expect((await signIn(email, PASSWORD)).status).toBe(200)
     expect((await passwordOf(userId))?.password).toMatch(/^\$argon2id\$/)
     expect((await signIn(email, PASSWORD)).status).toBe(200)
+  })
+
+  test('keeps a hash of bcrypt for a password of more than 72 bytes, of which it has the first 72', async () => {
+    const { userId, email } = await auth.createUser()
+    const start = 'a'.repeat(72)
+    for (const [given, kept] of [
+      [`${start}typo`, true],
+      [start, false],
+    ] as const) {
+      const password = await hash(start, { cost: 4 })
+      await auth.db.updateTable('account').set({ password }).where('userId', '=', userId).execute()
+      expect((await signIn(email, given)).status).toBe(200)
+      expect((await passwordOf(userId))?.password === password).toBe(kept)
+    }
   })
 
   test('confirms the password of a signed-in user', async () => {

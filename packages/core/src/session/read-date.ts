@@ -1,0 +1,19 @@
+/** The dates that a column of numbers may contain. Others are in another unit, such as seconds. */
+export const MIN_DATE: number = Date.UTC(2000, 0)
+/** Apps store dates before it for "never". */
+export const MAX_DATE: number = Date.UTC(10_000, 0)
+
+/** As of SQLite's `current_timestamp`. JavaScript would read it as local time. */
+const WITHOUT_ZONE = /^\d{4}-\d\d-\d\d[ T][\d:.]+$/
+
+/**
+ * Returns the date of a column: ISO 8601, where a missing zone means UTC, or milliseconds since 1970. An
+ * unreadable date is invalid.
+ */
+export function readDate(value: unknown): Date {
+  if (value instanceof Date) return value
+  if (typeof value === 'number') return new Date(value >= MIN_DATE && value < MAX_DATE ? value : Number.NaN)
+  // JavaScript finds a year in almost any text.
+  if (typeof value !== 'string' || !/^\d{4}-/.test(value)) return new Date(Number.NaN)
+  return new Date(WITHOUT_ZONE.test(value) ? `${value}Z` : value)
+}
