@@ -6,7 +6,7 @@ import type { AuthDefinition } from '../endpoints/definition.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { usageError } from './errors.ts'
 import { loadDefinition, requirePackage } from './load-definition.ts'
-import { envFile } from './options.ts'
+import { envFile, schemaOption } from './options.ts'
 
 /** Migrations of large tables take long. */
 const MAX_STATEMENT_MS = 60 * 60 * 1000
@@ -14,6 +14,7 @@ const MAX_STATEMENT_MS = 60 * 60 * 1000
 export interface DatabaseOptions {
   readonly database?: string
   readonly auth?: string
+  readonly schema?: string
   /** If true, creates a missing SQLite file. Undefined for a command that never does. */
   readonly create?: boolean
 }
@@ -23,6 +24,7 @@ export function addDatabaseOptions(command: Command): Command {
   return command
     .addOption(url.env('DATABASE_URL'))
     .option('--auth <path>', 'module whose default export is the auth definition, for the tables of plugins')
+    .addOption(schemaOption())
     .addOption(envFile())
 }
 
@@ -34,10 +36,10 @@ export async function withDatabase(
     opened: { definition: AuthDefinition | null; applied: readonly string[] },
   ) => void | Promise<void>,
 ): Promise<void> {
-  const { database: url, auth, create } = options
+  const { database: url, auth } = options
   if (url === undefined) throw usageError('Name the database: pass --database, or set DATABASE_URL.')
   const definition = auth === undefined ? null : await loadDefinition(auth)
-  const database = await openDatabase(url, create)
+  const database = await openDatabase(url, options)
   try {
     const { migratePlugins } = await import('../database/columns.ts')
     const { applied } = await migratePlugins(definition?.plugins ?? [], database)
@@ -52,10 +54,13 @@ export function isPostgresUrl(url: string): boolean {
 }
 
 /** Loads the driver only now, so the other commands work without one. */
-async function openDatabase(url: string, create: boolean | undefined): Promise<OpenedDatabase<unknown>> {
+async function openDatabase(
+  url: string,
+  { create, schema }: DatabaseOptions,
+): Promise<OpenedDatabase<unknown>> {
   if (isPostgresUrl(url)) {
     const { openPostgres } = await import('../postgres.ts').catch(requirePackage('pg'))
-    return openPostgres(url, { statementTimeoutMs: MAX_STATEMENT_MS })
+    return openPostgres(url, { statementTimeoutMs: MAX_STATEMENT_MS, ...(schema && { schema }) })
   }
   const { openSqlite } = await import('../sqlite.ts').catch(requirePackage('better-sqlite3'))
   const { toPath } = await import('../database/sqlite/connect.ts')

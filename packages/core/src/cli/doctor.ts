@@ -6,7 +6,7 @@ import { isSecureUrl } from '../protocol/settings.ts'
 import type { Violation } from './doctor/boundary.ts'
 import { explain, usageError } from './errors.ts'
 import { loadDefinition, requirePackage } from './load-definition.ts'
-import { addDefinitionOptions, addExamples } from './options.ts'
+import { addDefinitionOptions, addExamples, schemaOption } from './options.ts'
 
 interface DoctorOptions {
   readonly auth: string
@@ -14,8 +14,10 @@ interface DoctorOptions {
   readonly procedures: string
   readonly action: string
   readonly runtime: string
-  /** True without a URL: that of `DATABASE_URL`. */
+  readonly context: string
+  /** True without a URL. */
   readonly database?: string | true
+  readonly schema?: string
   readonly json?: true
 }
 
@@ -42,7 +44,9 @@ export function addDoctorCommand(program: Command): void {
     .option('--procedures <path>', 'module with the procedure builders', 'src/procedures.ts')
     .option('--action <path>', 'module with the action builder', 'src/authed-action.ts')
     .option('--runtime <path>', 'module that exports getAuth', 'src/get-auth.ts')
-    .option('-d, --database [url]', 'check the database, which it never changes (default: DATABASE_URL)')
+    .option('--context <path>', 'module that opens the database', 'src/context.ts')
+    .option('-d, --database [url]', 'check the database, which it never changes (default: of --context)')
+    .addOption(schemaOption())
     .option('--json', 'print JSON, also for errors')
   command.action(async (requested: readonly string[], options: DoctorOptions) => {
     const named = (option: keyof DoctorOptions) => command.getOptionValueSource(option) === 'cli'
@@ -104,23 +108,38 @@ async function boundary(
 }
 
 async function database(
-  { auth, database: named }: DoctorOptions,
+  options: DoctorOptions,
   isNamed: (option: keyof DoctorOptions) => boolean,
 ): Promise<CheckReport> {
-  const url = typeof named === 'string' ? named : process.env.DATABASE_URL
-  if (url === undefined) throw usageError('Name the database: pass --database <url>, or set DATABASE_URL.')
+  const { auth, context, database, schema } = options
   // Without a definition, the tables of plugins aren't checked.
   const definition = existsSync(auth) || isNamed('auth') ? await loadDefinition(auth) : null
-  const { checkDatabase } = await import('./doctor/check-database.ts')
-  const problems = await checkDatabase(url, definition?.plugins ?? [])
+  const plugins = definition?.plugins ?? []
+  const { checkDatabase, checkOpened } = await import('./doctor/check-database.ts')
+  const opens = typeof database !== 'string' && (existsSync(context) || isNamed('context'))
+  if (opens) required('context', options)
+  const found = opens ? await checkOpened(context, plugins) : null
+  const problems = found ?? (await checkDatabase(urlOf(options, isNamed('context')), { plugins, schema }))
   const lines = problems.map(({ problem, fix }) => `${problem} ${fix}`)
   return problems.length === 0
-    ? { ok: true, summary: 'tables, columns, and triggers are complete' }
+    ? { ok: true, summary: 'tables, columns, triggers, and functions are complete' }
     : { ok: false, summary: lines.join('\n'), problems }
 }
 
+/** @throws CommanderError if the options name no database */
+function urlOf({ context, database }: DoctorOptions, isContextNamed: boolean): string {
+  if (typeof database === 'string') return database
+  if (isContextNamed)
+    throw usageError(`${context} opens no database when it is imported. Pass --database <url>.`)
+  if (process.env.DATABASE_URL !== undefined) return process.env.DATABASE_URL
+  throw usageError('Name the database: pass --context <path> or --database <url>, or set DATABASE_URL.')
+}
+
 /** @throws CommanderError if the file that an option names doesn't exist */
-function required(option: 'entry' | 'procedures' | 'action' | 'runtime' | 'auth', options: DoctorOptions) {
+function required(
+  option: 'entry' | 'procedures' | 'action' | 'runtime' | 'auth' | 'context',
+  options: DoctorOptions,
+) {
   if (existsSync(options[option])) return realpathSync(options[option])
   throw usageError(`${options[option]} doesn't exist. Pass --${option}.`)
 }

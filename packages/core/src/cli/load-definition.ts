@@ -5,15 +5,19 @@ import type { AuthDefinition } from '../endpoints/definition.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { messageOf } from './errors.ts'
 
+/** Imports a module of the app. @throws ConfigurationError that says why it can't be loaded */
+export function importModule<Module>(path: string): Promise<Module> {
+  return import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
+    const hint = isMissingModule(cause) ? TSX : ''
+    throw new ConfigurationError(`${path} could not be loaded: ${messageOf(cause)}${hint}`, { cause })
+  })
+}
+
 /** Imports the module whose default export is the auth definition. @throws ConfigurationError */
 export async function loadDefinition(path: string): Promise<AuthDefinition> {
   if (!existsSync(path))
     throw new ConfigurationError(`${path} doesn't exist. Pass the module with the auth definition as --auth.`)
-  const url = pathToFileURL(resolve(path)).href
-  const module: { default?: AuthDefinition } = await import(url).catch((cause: unknown) => {
-    const hint = isMissingModule(cause) ? TSX : ''
-    throw new ConfigurationError(`${path} could not be loaded: ${messageOf(cause)}${hint}`, { cause })
-  })
+  const module = await importModule<{ default?: AuthDefinition }>(path)
   if (module.default?.plugins !== undefined) return module.default
   throw new ConfigurationError(
     `${path}: the default export isn't an auth definition. Export what defineAuth() returns.`,

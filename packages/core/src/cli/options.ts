@@ -19,6 +19,10 @@ export function envFile(): Option {
   })
 }
 
+export function schemaOption(): Option {
+  return new Option('--schema <name>', 'schema of our internal tables in PostgreSQL').default('sallyport')
+}
+
 export function addExamples(command: Command, ...examples: readonly string[]): Command {
   const lines = examples.map((example) => `  $ sallyport ${example}`)
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)

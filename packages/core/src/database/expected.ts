@@ -1,7 +1,8 @@
-import type { AddedColumns } from '../session/added-columns.ts'
+import { type AddedColumns, NO_COLUMNS } from '../session/added-columns.ts'
+import type { MappingOptions } from './database.ts'
 import type { ColumnNames, Expected } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
-import { namesOf, type StoreMapping } from './mapping.ts'
+import { namesOf, quote } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
 import { postgresTriggers, type WatchedColumns } from './postgres-triggers.ts'
 import { INTERNAL_TABLES, type Tables } from './tables.ts'
@@ -25,27 +26,43 @@ export function expectedOfDatabase(
   return {
     internal,
     tables: columnNames(tables, names),
-    fix: migrates ? 'Restart the app, or run "sallyport migrate".' : GENERATE,
+    fix: migrates ? `Restart the app, or run "${migrateCommand(internal)}".` : GENERATE,
     internalTables: internalColumns(internal),
     triggers: triggersOf(internal, { mapping: names && ownMapping(names), columns }),
+    ourFix: `${restart(internal)}${migrates ? `, or run "${migrateCommand(internal)}"` : ''}.`,
   }
 }
 
 /** Returns what the tables of another library must have, by the names of the mapping. */
 export function expectedOfStore(
   internal: InternalNames,
-  { mapping, columns }: WatchedColumns & { readonly mapping: StoreMapping },
+  { mapping, columns = NO_COLUMNS }: MappingOptions,
 ): Expected {
   const { session, user } = namesOf(internal.engine, mapping)
-  const present = (columns: Readonly<Record<string, string | null>>) =>
-    Object.values(columns).filter((column) => column !== null)
+  const present = (columns: Readonly<Record<string, string | null>>, added: object) =>
+    Object.values({
+      ...Object.fromEntries(Object.keys(added).map((name) => [name, name])),
+      ...columns,
+    }).filter((column) => column !== null)
   return {
     internal,
-    tables: { [session.table]: present({ ...session.columns }), [user.table]: present({ ...user.columns }) },
+    tables: {
+      [session.table]: present(session.columns, columns.session),
+      [user.table]: present(user.columns, columns.user),
+    },
     fix: 'Restore it, or change the mapping of the store.',
     internalTables: internalColumns(internal),
     triggers: triggersOf(internal, { mapping, columns }),
+    ourFix: `${restart(internal)}.`,
   }
+}
+
+function restart({ engine }: InternalNames): string {
+  return engine === 'sqlite' ? 'Restart the app' : 'Restart the app with a role that may create it'
+}
+
+function migrateCommand({ schema }: InternalNames): string {
+  return `sallyport migrate${schema === INTERNAL_SCHEMA ? '' : ` --schema ${schema}`}`
 }
 
 /** Returns the names of the columns by table, under the app's names where it has others. */
@@ -71,9 +88,19 @@ function internalColumns({ engine, schema }: InternalNames): ColumnNames {
   )
 }
 
-/** Returns the names of the triggers by table. SQLite has none. */
+/** Returns the triggers by table. SQLite has none. */
 function triggersOf(internal: InternalNames, watched: WatchedColumns): Expected['triggers'] {
   if (internal.engine === 'sqlite') return {}
   const tables = postgresTriggers(internal, watched)
-  return Object.fromEntries(tables.map(({ table, triggers }) => [table, triggers.map(({ name }) => name)]))
+  const byRow = new Set(tables.map(({ table }) => quote(table)))
+  const functions = [...tables, ...postgresTriggers(internal, { ...watched, byRow })]
+  return Object.fromEntries(
+    tables.map(({ table, triggers }) => [
+      table,
+      {
+        names: triggers.map(({ name }) => name),
+        functions: functions.filter((other) => other.table === table).map(({ logFunction }) => logFunction),
+      },
+    ]),
+  )
 }

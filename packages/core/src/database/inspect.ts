@@ -8,7 +8,7 @@ export interface Problem {
   readonly fix: string
 }
 
-/** The tables, triggers, and settings that a database must have. */
+/** The tables, triggers, and functions that a database must have. */
 export interface Expected {
   readonly internal: InternalNames
   /** The columns of the app's tables. */
@@ -16,8 +16,16 @@ export interface Expected {
   /** What to do if one is missing. */
   readonly fix: string
   readonly internalTables: ColumnNames
-  /** The names of triggers by table, in PostgreSQL. */
-  readonly triggers: Readonly<Record<string, readonly string[]>>
+  /** The triggers by table, in PostgreSQL. */
+  readonly triggers: Readonly<Record<string, TableTriggers>>
+  /** What to do if an internal table, a trigger, or a function is missing. */
+  readonly ourFix: string
+}
+
+interface TableTriggers {
+  readonly names: readonly string[]
+  /** The names of the functions in our schema that they may run: other releases and mappings have others. */
+  readonly functions: readonly string[]
 }
 
 /** Columns by table. The name of a table may include a schema. */
@@ -25,20 +33,25 @@ export type ColumnNames = Readonly<Record<string, readonly string[]>>
 
 /** Returns what is wrong with a database. Reads its catalog, and changes nothing. */
 export async function inspect<DB>(db: Kysely<DB>, expected: Expected): Promise<Problem[]> {
-  const { internal, tables, fix, internalTables, triggers } = expected
+  const { internal, tables, fix, internalTables, triggers, ourFix } = expected
   const { engine } = internal
-  const ours = 'Restart the app with a role that may create it, or run "sallyport migrate".'
-  const missing = [
-    ...(await missingColumns(db, engine, tables)).map((name) => ({ name, fix })),
-    ...(await missingColumns(db, engine, internalTables)).map((name) => ({ name, fix: ours })),
-    ...(await missingTriggers(db, triggers)).map((name) => ({ name, fix: ours })),
+  const ours = [
+    ...(await missingColumns(db, engine, internalTables)).map((name) => `${name} is missing`),
+    ...(await triggerFaults(db, internal, triggers)),
   ]
-  const problems = missing.map(({ name, fix }) => ({ problem: `The ${name} is missing.`, fix }))
-  if (engine === 'postgres' || (await journalMode(db)) !== 'delete') return problems
+  const problems = [
+    ...(await missingColumns(db, engine, tables)).map((name) => ({
+      problem: `The ${name} is missing.`,
+      fix,
+    })),
+    ...ours.map((fault) => ({ problem: `The ${fault}.`, fix: ourFix })),
+  ]
+  const mode = engine === 'sqlite' ? await journalMode(db) : null
+  if (mode === null || !['delete', 'truncate', 'persist'].includes(mode)) return problems
   return [
     ...problems,
     {
-      problem: 'The journal mode is delete, so lookups wait while another process writes.',
+      problem: `The journal mode is ${mode}, so lookups wait while another process writes.`,
       fix: 'Run "pragma journal_mode = wal" once, while no process has the file open.',
     },
   ]
@@ -69,15 +82,29 @@ async function columnNames<DB>(db: Kysely<DB>, engine: Engine, table: string): P
   return (await query.execute(db)).rows.map((row) => row.name)
 }
 
-async function missingTriggers<DB>(db: Kysely<DB>, triggers: Expected['triggers']): Promise<string[]> {
-  const missing = Object.entries(triggers).map(async ([table, names]) => {
+async function triggerFaults<DB>(
+  db: Kysely<DB>,
+  { schema }: InternalNames,
+  triggers: Expected['triggers'],
+): Promise<string[]> {
+  const faults = Object.entries(triggers).map(async ([table, { names, functions }]) => {
     if ((await columnNames(db, 'postgres', table)).length === 0) return []
-    const query = sql<{ name: string }>`
-      select tgname as name from pg_trigger where tgrelid = ${relation(table)} and tgenabled <> 'D'`
-    const present = new Set((await query.execute(db)).rows.map(({ name }) => name))
-    return names.filter((name) => !present.has(name)).map((name) => `trigger ${name} on ${table}`)
+    const query = sql<{ name: string; function: string }>`
+      select t.tgname as name, n.nspname || '.' || p.proname as function
+        from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_namespace n on n.oid = p.pronamespace
+        where t.tgrelid = ${relation(table)} and t.tgenabled in ('O', 'A')`
+    const { rows } = await query.execute(db)
+    const present = new Map(rows.map(({ name, function: own }) => [name, own]))
+    const current = new Set<string | undefined>(functions.map((name) => `${schema}.${name}`))
+    return names
+      .filter((name) => !current.has(present.get(name)))
+      .map((name) =>
+        present.has(name)
+          ? `function of the trigger ${name} on ${table} is outdated`
+          : `trigger ${name} on ${table} is missing`,
+      )
   })
-  return (await Promise.all(missing)).flat()
+  return (await Promise.all(faults)).flat()
 }
 
 /** Returns the id of a table. Unlike `to_regclass`, it needs no right on the schema that a name includes. */

@@ -4,8 +4,8 @@ import { type InternalNames, internalTable } from './internal-tables.ts'
 export const LOG_RETENTION_MS: number = 60 * 60 * 1000
 
 /**
- * Returns statements that create the log of PostgreSQL. Each can run again. Numbers start at the current time, since nodes
- * remember the numbers of a log that was dropped.
+ * Returns statements that create the log of PostgreSQL. Each can run again. Numbers start at the current
+ * time, since nodes remember the numbers of a log that was dropped.
  *
  * Triggers append in the transaction of a change, also when rows are changed by hand:
  * - a session is deleted before it expires, its `expiresAt` decreases, or its `userId` or `version` changes

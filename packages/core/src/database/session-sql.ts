@@ -14,7 +14,7 @@ export interface SessionSql {
   readonly engine: Engine
   /** Quoted names, and the columns of a `LookupRow`. */
   readonly session: Readonly<Record<'table' | 'id' | 'userId' | 'columns' | 'added' | 'locked', string>>
-  /** The `added` columns each follow a comma. Those of a session: `locked` locks their rows of other tables. */
+  /** The `added` columns each follow a comma. `locked` also locks the rows of other tables. */
   readonly user: Readonly<Record<'table' | 'id' | 'columns' | 'added', string>>
 }
 

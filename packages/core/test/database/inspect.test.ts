@@ -1,11 +1,12 @@
 import type { AddedColumns } from '@sallyport/core/auth'
-import type { StoreMapping } from '@sallyport/core/postgres'
+import { openPostgres, type StoreMapping } from '@sallyport/core/postgres'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expectedOfDatabase, expectedOfStore } from '../../src/database/expected.ts'
 import { inspect } from '../../src/database/inspect.ts'
+import { postgresTypes, sqliteTypes } from '../../src/database/migrations.ts'
 import { USER_TABLES } from '../../src/database/tables.ts'
 import { watchDatabase } from '../../src/database/watch-database.ts'
-import { databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
+import { closeLater, databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
 import { eventually } from '../support/eventually.ts'
 
 const columns: AddedColumns = { user: { locale: { type: 'text' } }, session: {} }
@@ -15,9 +16,6 @@ afterEach(() => void warn.mockReset())
 const warnings = () => warn.mock.calls.flat().join('\n')
 
 const kinds = await databaseKinds()
-
-/** The triggers of PostgreSQL. */
-const SESSION_TRIGGERS = ['changed', 'deleted', 'truncated'].map((event) => `sallyport_session_${event}`)
 
 describe.each(kinds)('the inspection in $name', (kind) => {
   const isSqlite = kind.name === 'SQLite'
@@ -125,9 +123,61 @@ describe.each(kinds)('the inspection in $name', (kind) => {
     expect((await inspect(db, expected)).map(({ problem }) => problem)).toEqual([
       'The table sessions is missing.',
       'The column users.full_name is missing.',
-      ...(isSqlite ? [] : SESSION_TRIGGERS.map((name) => `The trigger ${name} on sessions is missing.`)),
     ])
   })
+})
+
+describe('the inspection of functions in PostgreSQL', () => {
+  const internal = postgresTypes('auth_internal')
+  const expected = expectedOfDatabase(internal, { tables: USER_TABLES, migrates: true })
+
+  const SESSION = SESSION_TRIGGERS.map((name) => name.replace('sallyport', 'auth_internal'))
+  const rename = `do $$ declare found text; begin
+        select p.proname into found from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+          where t.tgname = 'auth_internal_session_changed';
+        execute format('alter function auth_internal.%I rename to log_revocation_older', found);
+      end $$`
+
+  test.each([
+    {
+      fault: 'outdated',
+      sql: rename,
+      problems: SESSION.map((name) => `The function of the trigger ${name} on session is outdated.`),
+    },
+    {
+      fault: 'missing',
+      sql: `${rename}; drop function auth_internal.log_revocation_older() cascade`,
+      problems: SESSION.map((name) => `The trigger ${name} on session is missing.`),
+    },
+  ])('a function that is $fault is reported, and repaired at the start', async ({ sql, problems }) => {
+    const { url, run } = await kinds[1].create()
+    const open = async () => closeLater(await openPostgres(url, { schema: 'auth_internal' }))
+    const { db } = await open()
+    expect(await inspect(db, expected)).toEqual([])
+    await run(sql)
+    const fix = expect.stringMatching(/sallyport migrate --schema auth_internal/)
+    expect(await inspect(db, expected)).toEqual(problems.map((problem) => ({ problem, fix })))
+    await open()
+    expect(await inspect(db, expected)).toEqual([])
+  })
+
+  test('a trigger that does not fire is reported as missing', async () => {
+    const { url, run } = await kinds[1].create()
+    const { db } = closeLater(await openPostgres(url, { schema: 'auth_internal' }))
+    await run('alter table session enable replica trigger auth_internal_session_changed')
+    expect(await inspect(db, expected)).toMatchObject([
+      { problem: 'The trigger auth_internal_session_changed on session is missing.' },
+    ])
+  })
+})
+
+test('finds added columns under the names of a mapping, and others under their own', () => {
+  const mapping = { user: { columns: { locale: 'user_locale' } } }
+  const added: AddedColumns = { ...columns, session: { tenantId: { type: 'text' } } }
+  const { tables } = expectedOfStore(sqliteTypes, { mapping, columns: added })
+  expect(tables.user).toContain('user_locale')
+  expect(tables.user).not.toContain('locale')
+  expect(tables.session).toContain('tenantId')
 })
 
 test('reports a file whose readers wait for a writer', async () => {

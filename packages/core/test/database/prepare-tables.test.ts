@@ -20,15 +20,6 @@ const colors: AuthPlugin = {
   },
 }
 
-const triggers: AuthPlugin = {
-  id: 'triggers',
-  migrations: {
-    async '0001_trigger'(_schema, _types, db) {
-      await sql`create trigger color_changed after update on color begin select 1; end`.execute(db)
-    },
-  },
-}
-
 const rawTable: AuthPlugin = {
   id: 'raw',
   migrations: {
@@ -56,11 +47,6 @@ describe.each(await databaseKinds())('with migrate: false in $name', (kind) => {
     await expect(prepare(colors)).rejects.toThrow('Missing in the database: column color.name. Run')
     await run('alter table color add column name text')
     await prepare(colors)
-  })
-
-  test('rejects a plugin whose triggers only our migrations create', async () => {
-    const { prepare } = await open()
-    await expect(prepare(triggers)).rejects.toThrow('triggers needs triggers that only our migrations create')
   })
 
   test('rejects a plugin whose tables can not be read from its migrations', async () => {

@@ -79,7 +79,7 @@ async function openBetterAuth(
   }
 }
 
-/** Uses up a limit of Better Auth, and one of ours. */
+/** Uses up a limit of Better Auth, and one of the store. */
 async function expectBothCount(
   { rows }: TestDatabase,
   { limits }: Limits,

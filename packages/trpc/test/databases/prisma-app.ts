@@ -80,7 +80,7 @@ class CatalogAdapter extends PrismaPg {
   }
 }
 
-/** Opens the database as Prisma's command line does. The adapter of SQLite closes the file after each command. */
+/** Opens the database for one command. The adapter of SQLite closes the file. */
 function openAdapter(url: string): { adapter: PrismaBetterSqlite3 | PrismaPg; close(): Promise<void> } {
   if (!url.startsWith('postgres'))
     return { adapter: new PrismaBetterSqlite3({ url: `file:${url}` }), close: async () => {} }

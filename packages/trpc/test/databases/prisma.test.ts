@@ -12,6 +12,12 @@ import { prismaApp } from './prisma-app.ts'
 
 type Engine = DatabaseKind['name']
 
+/** The attributes of changed columns. */
+const CHANGED = {
+  PostgreSQL: { role: '@db.VarChar(20)', expiresAt: '@db.Timestamp(6)' },
+  SQLite: { role: '@default("user")', expiresAt: '@default(now())' },
+}
+
 /** Better Auth's tables as its generator writes them for Prisma. */
 const betterAuth = (engine: Engine, isChanged: boolean) => `
 datasource db {
@@ -25,7 +31,7 @@ model User {
   image         String?
   createdAt     DateTime  @default(now())
   updatedAt     DateTime  @default(now())
-  role          String?   ${ifChanged(isChanged, engine, { PostgreSQL: '@db.VarChar(20)', SQLite: '@default("user")' })}
+  role          String?   ${isChanged ? CHANGED[engine].role : ''}
   banned        Boolean?  @default(false)
   banReason     String?
   banExpires    DateTime?
@@ -37,7 +43,7 @@ model User {
 }
 model Session {
   id             String   @id
-  expiresAt      DateTime ${ifChanged(isChanged, engine, { PostgreSQL: '@db.Timestamp(6)', SQLite: '@default(now())' })}
+  expiresAt      DateTime ${isChanged ? CHANGED[engine].expiresAt : ''}
   token          String   @unique
   createdAt      DateTime @default(now())
   updatedAt      DateTime
@@ -67,9 +73,6 @@ model Note {
   @@map("note")
 }`
 
-const ifChanged = (isChanged: boolean, engine: Engine, attributes: Record<Engine, string>) =>
-  isChanged ? attributes[engine] : ''
-
 const session = { columns: { lastAuthenticatedAt: 'createdAt' } }
 const names = { userId: 'userId', expiresAt: 'expiresAt', createdAt: 'createdAt', updatedAt: 'updatedAt' }
 /** How Prisma writes a date. */
@@ -83,7 +86,7 @@ async function openMapped(database: TestDatabase) {
   return { ...guardedApp(withAuthStore({}, store)), limits: store.limits, close: store.close }
 }
 
-/** Returns the statements of a diff, without those that drop our tables: Prisma manages a whole SQLite file. */
+/** Returns the statements of a diff without those that drop our tables, since Prisma manages whole files. */
 const changesIn = (diff: string) =>
   diff.split('\n').filter((line) => !/^(?:$|--|PRAGMA foreign_keys|DROP TABLE "sallyport_)/.test(line))
 

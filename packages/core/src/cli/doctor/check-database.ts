@@ -3,19 +3,49 @@ import { type Dialect, Kysely, PostgresDialect, SqliteDialect, sql } from 'kysel
 import { columnsOf } from '../../database/columns.ts'
 import { expectedOfDatabase } from '../../database/expected.ts'
 import { inspect, type Problem } from '../../database/inspect.ts'
-import { INTERNAL_SCHEMA, type InternalNames } from '../../database/internal-tables.ts'
+import { inspectOpened, type Opening } from '../../database/inspect-opened.ts'
+import { checkSchema, INTERNAL_SCHEMA, type InternalNames, prefixed } from '../../database/internal-tables.ts'
 import { migrationTableOf } from '../../database/migrations.ts'
 import { recordTables } from '../../database/record-tables.ts'
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { isPostgresUrl } from '../database.ts'
-import { requirePackage } from '../load-definition.ts'
+import { importModule, requirePackage } from '../load-definition.ts'
 
-/** Returns what is wrong with a database. Never creates or changes anything. */
-export async function checkDatabase(url: string, plugins: readonly AuthPlugin[]): Promise<Problem[]> {
+/**
+ * Returns what is wrong with the database that a module opens, with its mapping and names; null if it opens
+ * none. The module goes no further than that, and nothing is created or changed.
+ */
+export function checkOpened(path: string, plugins: readonly AuthPlugin[]): Promise<Problem[] | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Problem[] | null>()
+  const stop = inspectOpened(async (opening) => {
+    await inspectOpening(opening, plugins).then(resolve, reject)
+    return new Promise(() => {})
+  })
+  importModule(path).then(() => resolve(null), reject)
+  return promise.finally(stop)
+}
+
+async function inspectOpening(
+  { db, expectedWith, check }: Opening,
+  plugins: readonly AuthPlugin[],
+): Promise<Problem[]> {
+  const tables = await recordTables(plugins, expectedWith({}).internal.engine)
+  const expected = expectedWith(tables)
+  const problems = await inspect(db, expected)
+  // It reads the tables of the app, so their columns must exist.
+  if (problems.every(({ fix }) => fix !== expected.fix)) await check?.()
+  return problems
+}
+
+/** Returns what is wrong with our own tables. Never creates or changes anything. */
+export async function checkDatabase(
+  url: string,
+  { plugins, schema = INTERNAL_SCHEMA }: { plugins: readonly AuthPlugin[]; schema?: string | undefined },
+): Promise<Problem[]> {
   const internal: InternalNames = {
     engine: isPostgresUrl(url) ? 'postgres' : 'sqlite',
-    schema: INTERNAL_SCHEMA,
+    schema: checkSchema(schema),
   }
   const db = new Kysely<unknown>({ dialect: await connect(url) })
   try {
@@ -47,7 +77,7 @@ async function isMigrated(db: Kysely<unknown>, { engine, schema }: InternalNames
   const table = migrationTableOf(null)
   const query =
     engine === 'sqlite'
-      ? sql`select 1 from ${sql.id(`${schema}_${table}`)} limit 1`
+      ? sql`select 1 from ${sql.id(prefixed(table))} limit 1`
       : sql`select 1 from ${sql.id(schema, table)} limit 1`
   // The table is missing.
   const { rows } = await query.execute(db).catch(() => ({ rows: [] }))

@@ -14,9 +14,14 @@ export interface FeedState {
   readonly isComplete: boolean
 }
 
+export interface NamedTriggers extends TableTriggers {
+  /** The name of the function in our schema. */
+  readonly logFunction: string
+}
+
 interface Wanted {
   readonly schema: string
-  readonly watched: readonly TableTriggers[]
+  readonly watched: readonly NamedTriggers[]
 }
 
 const TABLES = [
@@ -57,9 +62,9 @@ export async function readFeedState(db: AuthKysely, { schema, watched }: Wanted)
 }
 
 /**
- * Returns the tables that exist, and those whose rows change in statements on other tables, which run no
- * statement triggers of these: partitioned tables, partitions, and inheriting tables. Foreign tables keep no
- * rows of a statement.
+ * Returns the tables that exist, and those that need a trigger for each row. A statement on a parent or a
+ * partition also changes the other's rows, but runs only its own statement triggers. Foreign tables don't pass
+ * their rows to those.
  */
 export async function findTables(
   db: AuthKysely,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
@@ -6,7 +7,7 @@ import { createInternalTables, type MigrationDialect } from '../migrations.ts'
 import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../postgres-triggers.ts'
 import type { AuthKysely } from '../schema.ts'
 import { sqlState } from './errors.ts'
-import { type FeedState, findTables, missingGrants, readFeedState } from './feed-state.ts'
+import { type FeedState, findTables, missingGrants, type NamedTriggers, readFeedState } from './feed-state.ts'
 
 /** The key of the advisory lock under which nodes that start together create the triggers in turn. */
 const INSTALLING = 7_255_597
@@ -15,8 +16,10 @@ const INSTALLING = 7_255_597
 const LOCK_TIMEOUT_MS = 500
 const MAX_ATTEMPTS = 5
 
-/** The SQLSTATEs of a missing right and of a lock that wasn't free in time. */
+/** The SQLSTATEs of a missing right, and of a statement after Kysely's migrator has caught that error. */
 const PERMISSION_DENIED = '42501'
+const TRANSACTION_ABORTED = '25P02'
+/** The SQLSTATE of a lock that wasn't free in time. */
 const LOCK_TIMEOUT = '55P03'
 
 export interface FeedOptions extends WatchedColumns {
@@ -39,7 +42,7 @@ export async function installFeed(
 ): Promise<FeedState> {
   const wantedTables = postgresTriggers(types, { mapping, columns }).map(({ table }) => quote(table))
   const { tables, byRow } = await findTables(db, wantedTables)
-  const all = postgresTriggers(types, { mapping, columns, byRow })
+  const all = postgresTriggers(types, { mapping, columns, byRow }).map(named)
   // A plugin may create its table later.
   const watched = all.filter(({ table }) => tables.includes(quote(table)))
   const wanted = { schema: types.schema, watched }
@@ -58,10 +61,16 @@ export async function installFeed(
   return after
 }
 
+/** Names the function by its hash: other versions and other mappings of this schema have others. */
+function named(triggers: TableTriggers): NamedTriggers {
+  const hash = createHash('sha256').update(triggers.functionBody).digest('hex')
+  return { ...triggers, logFunction: `log_revocation_${hash.slice(0, 16)}` }
+}
+
 async function install(
   db: AuthKysely,
   types: MigrationDialect,
-  watched: readonly TableTriggers[],
+  watched: readonly NamedTriggers[],
 ): Promise<void> {
   const { schema } = types
   await db.transaction().execute(async (trx) => {
@@ -72,17 +81,20 @@ async function install(
     // Even with `if not exists`, creating a schema needs a right that the role may lack.
     if (rows.length === 0) await trx.schema.createSchema(schema).execute()
     await createInternalTables(trx, types)
-    for (const { logFunction, functionStatement } of watched) {
-      await sql.raw(functionStatement).execute(trx)
-      await sql`grant execute on function ${sql.id(schema, logFunction)}() to public`.execute(trx)
+    for (const { logFunction, functionBody } of watched) {
+      const name = sql.id(schema, logFunction)
+      await sql`create or replace function ${name}() ${sql.raw(functionBody)}`.execute(trx)
+      await sql`grant execute on function ${name}() to public`.execute(trx)
     }
   })
-  for (const { triggers } of watched) {
+  for (const { logFunction, triggers } of watched) {
     await retryLocks(() =>
       db.transaction().execute(async (trx) => {
         await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
         await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx)
-        for (const { statement } of triggers) await sql.raw(statement).execute(trx)
+        for (const { name, event } of triggers)
+          await sql`create or replace trigger ${sql.id(name)} ${sql.raw(event)}
+            execute function ${sql.id(schema, logFunction)}()`.execute(trx)
       }),
     )
   }
@@ -113,11 +125,14 @@ interface Fault {
 
 /** Returns what the operator must do, or null for another error. */
 async function explain(db: AuthKysely, { fault, schema, tables }: Fault): Promise<string | null> {
-  switch (stateOf(fault)) {
+  const state = stateOf(fault)
+  switch (state) {
     case LOCK_TIMEOUT:
       return 'A long transaction blocks the triggers on sessions and users. End it, and restart this process.'
-    case PERMISSION_DENIED: {
+    case PERMISSION_DENIED:
+    case TRANSACTION_ABORTED: {
       const grants = await missingGrants(db, { schema, tables })
+      if (state === TRANSACTION_ABORTED && grants.length === 0) return null
       const next =
         grants.length === 0 ? 'Start it once as the owner of the schema.' : `Run: ${grants.join('; ')};`
       return `The role may not create the tables and triggers of the schema ${schema}. ${next}`
@@ -132,7 +147,8 @@ export async function toGrantError(
   db: AuthKysely,
   { error, schema }: { error: unknown; schema: string },
 ): Promise<unknown> {
-  if (stateOf(error) !== PERMISSION_DENIED) return error
+  const state = stateOf(error)
+  if (state !== PERMISSION_DENIED && state !== TRANSACTION_ABORTED) return error
   const problem = await explain(db, { fault: error, schema, tables: [] })
   return problem === null ? error : new ConfigurationError(problem, { cause: error })
 }

@@ -15,6 +15,7 @@ import type {
 } from '../database.ts'
 import { expectedOfDatabase, expectedOfStore } from '../expected.ts'
 import { type Expected, inspect } from '../inspect.ts'
+import { offerInspection } from '../inspect-opened.ts'
 import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
 import { namesOf, type StoreMapping } from '../mapping.ts'
@@ -25,7 +26,7 @@ import { restoringDialect, restoringLimits, type TableRestorer } from '../restor
 import type { AuthKysely } from '../schema.ts'
 import type { AuthTransaction } from '../session-database.ts'
 import { sessionSql } from '../session-sql.ts'
-import { USER_TABLES, withColumns } from '../tables.ts'
+import { type Tables, USER_TABLES, withColumns } from '../tables.ts'
 import { watchDatabase } from '../watch-database.ts'
 import type { PostgresClient, PostgresHttpClient } from './clients.ts'
 import {
@@ -51,10 +52,10 @@ import { type LookupOptions, postgresLookups, postgresTokens } from './sessions.
  * @throws ConfigurationError if the URL isn't a PostgreSQL URL, or an option is invalid
  * @throws the driver's error if the database can't be reached, or that of a failed migration
  */
-export function openPostgres<Tables = unknown>(
+export function openPostgres<AppTables = unknown>(
   source: PostgresSource,
   options?: PostgresOptions & OwnTablesOptions,
-): Promise<OpenedDatabase<Tables>>
+): Promise<OpenedDatabase<AppTables>>
 export async function openPostgres(
   source: PostgresSource,
   options: PostgresOptions & OwnTablesOptions = {},
@@ -65,6 +66,12 @@ export async function openPostgres(
     source,
     { ...options, mapping, columns, plugins },
     async ({ kysely, connector, types, restorer }) => {
+      const expectedWith = (tables: Tables = {}) =>
+        expectedOfDatabase(types, {
+          ...{ columns, migrates, names },
+          tables: { ...tables, ...withColumns(USER_TABLES, columns) },
+        })
+      await offerInspection({ db: kysely, expectedWith })
       const prepared = prepareTables(kysely, types, { columns, migrates, names })
       const migrations = await prepared.catch(async (error: unknown) => {
         throw await toGrantError(kysely, { error, schema: types.schema })
@@ -81,11 +88,7 @@ export async function openPostgres(
       const own = { columns, locks: lookup, types, migrates, names, restore }
       const database = { db: kysely, sessions, revocations, limits, ...own }
       const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
-      const tables = withColumns(USER_TABLES, columns)
-      const stopWatching = await watchNode({
-        ...{ kysely, restorer, state },
-        expected: expectedOfDatabase(types, { tables, columns, migrates, names }),
-      })
+      const stopWatching = await watchNode({ kysely, restorer, state, expected: expectedWith() })
       return {
         ...database,
         db,
@@ -124,11 +127,15 @@ export function openPostgresStore(
   const { mapping, columns = NO_COLUMNS } = options
   return openNode(source, options, async ({ kysely, connector, types, restorer }) => {
     const { query } = connector.driver
+    const check = () =>
+      checkMapping('postgres', options, async (statement) => {
+        const { rows } = await query<Row>({ text: statement })
+        return rows[0]
+      })
+    const expected = expectedOfStore(types, options)
+    await offerInspection({ db: kysely, expectedWith: () => expected, check })
     const ids = await readIdTypes(query, namesOf('postgres', mapping))
-    await checkMapping('postgres', options, async (statement) => {
-      const { rows } = await query<Row>({ text: statement })
-      return rows[0]
-    })
+    await check()
     const isInteractive = connector.driver.connect !== undefined
     const state = await installFeed(kysely, types, { mapping, columns }).catch((error: unknown) => {
       if (isInteractive) throw error
@@ -138,7 +145,6 @@ export function openPostgresStore(
     const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
     const { findSession, close, ...store } = await startNode({ kysely, connector, restorer, state }, lookup)
     const stopPruning = pruneFeedHourly(kysely, 'postgres')
-    const expected = expectedOfStore(types, { mapping, columns })
     const stopWatching = await watchNode({ kysely, restorer, state, expected })
     const writes = { db: kysely, locks: lookup, revocations: store.revocations }
     return {

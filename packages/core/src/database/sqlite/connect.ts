@@ -4,9 +4,9 @@ import { ConfigurationError, isAuthError } from '../../protocol/errors.ts'
 import { nodeVersionFault } from '../../protocol/node-version.ts'
 import type { SyncSqliteClient } from './client.ts'
 import type { SqliteConnection } from './connection.ts'
-import { type OpenFile, recordConnections, requireOneCopy } from './copies.ts'
+import { type OpenFile, recordConnections, watchCopies } from './copies.ts'
 import { createBusyRetry } from './errors.ts'
-import type { SqliteLibrary } from './libraries.ts'
+import { loadedLibraries, type SqliteLibrary } from './libraries.ts'
 import type { SqliteConnections } from './sync-driver.ts'
 import { toConnection } from './to-connection.ts'
 
@@ -48,7 +48,12 @@ export async function openFile(path: string, options: ConnectOptions): Promise<S
     // Created before the driver opens it, so others can never read it.
     closeSync(openSync(path, 'a', 0o600))
   }
-  const file: OpenFile = { path, library: 'better-sqlite3' }
+  const library = 'better-sqlite3'
+  const loaded = loadedLibraries()
+  // The app may have another version. Opening a database loads ours, and shows whether it's the same.
+  if (loaded.includes(library)) new Database(':memory:').close()
+  const wasLoaded = loaded.includes(library) && loadedLibraries().length === loaded.length
+  const file: OpenFile = { path, library, wasLoaded }
   // The write queue waits for locks instead: the driver would block the event loop.
   const open = (readonly: boolean) => toConnection(new Database(path, { timeout: 0, readonly }))
   return openConnections(file, open, options)
@@ -78,13 +83,13 @@ export async function openSiblings(
     if (readonly) runPragma(connection, 'query_only = on')
     return connection
   }
-  const file: OpenFile = { path, library: libraryOf(client), ofClient: 1 }
+  const file: OpenFile = { path, library: libraryOf(client), wasLoaded: true, ofClient: 1 }
   return openConnections(file, open, { busyTimeoutMs, wal: false })
 }
 
 function inMemory(connection: SqliteConnection, isShared: boolean): SqliteConnections {
   const close = () => connection.close()
-  return { writer: connection, reader: connection, counter: null, isShared, close }
+  return { writer: connection, reader: connection, counter: null, isShared, problems: () => [], close }
 }
 
 function libraryOf(client: SyncSqliteClient): SqliteLibrary {
@@ -98,7 +103,7 @@ async function openConnections(
   open: (readonly: boolean) => SqliteConnection,
   { busyTimeoutMs, wal }: ConnectOptions,
 ): Promise<SqliteConnections> {
-  const checkAgain = requireOneCopy(file)
+  const { requireOne, problems } = watchCopies(file)
   const forget = recordConnections(file, 3)
   const opened: SqliteConnection[] = []
   const connect = (readonly: boolean) => {
@@ -122,8 +127,8 @@ async function openConnections(
       if (mode?.[0] === 'wal') runPragma(counter, 'synchronous = normal')
       reader.prepare('select name from sqlite_schema limit 1').all([])
     })
-    checkAgain()
-    return { writer, reader, counter, isShared: false, close: closeAll }
+    requireOne()
+    return { writer, reader, counter, isShared: false, problems, close: closeAll }
   } catch (error) {
     closeAll()
     // While a program starts, the driver's error says more than a 503.

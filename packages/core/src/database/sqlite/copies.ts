@@ -1,58 +1,98 @@
 import { fstatSync, readdirSync, statSync } from 'node:fs'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { loadedLibraries, type SqliteLibrary } from './libraries.ts'
+import type { Problem } from '../inspect.ts'
+import { otherCopies, type SqliteLibrary } from './libraries.ts'
 
 /** The files that our stores have open, by inode, with the library of each connection. */
 const openFiles = new Map<string, SqliteLibrary[]>()
 
-/** The other libraries about which a warning was written. */
-const warned = new Set<string>()
-
 export interface OpenFile {
   readonly path: string
   readonly library: SqliteLibrary
+  /** Whether this process had loaded the library before, so the app may have the file open with it. */
+  readonly wasLoaded: boolean
   /** How many of its descriptors belong to the client that the app gave us. @default 0 */
   readonly ofClient?: number
 }
 
+/** Watches a file for other copies of SQLite. */
+interface CopyWatch {
+  /** Call it after the first read. @throws ConfigurationError if another library has the file open */
+  requireOne(): void
+  /** Returns what shows that another library has opened the file since, or may have it open. */
+  problems(): Problem[]
+}
+
 /**
  * Two copies of SQLite in one process ignore each other's locks, and lose writes. Checks that only `library`
- * has the file open, as far as the process shows it. Call the returned function after the first read.
+ * has the file open, as far as the process shows it.
  * @throws ConfigurationError if another library has the file open
  */
-export function requireOneCopy(file: OpenFile): () => void {
-  const { path, library, ofClient = 0 } = file
-  const inode = inodeOf(path)
-  const ours = (inode !== null && openFiles.get(inode)) || []
-  const conflicting = ours.find((other) => other !== library)
+export function watchCopies(file: OpenFile): CopyWatch {
+  const conflicting = libraries(inodeOf(file.path)).find((other) => other !== file.library)
   if (conflicting !== undefined) throw twoCopies(file, [conflicting])
-  const loaded = loadedLibraries()
-  const others = loaded.filter((other) => other !== library)
-  if (others.length === 0) return () => {}
-  if (process.platform !== 'linux') {
-    warnOnce(file, others)
-    return () => {}
+  const before = findCopies(file)
+  if (before.unknown > 0 && !file.wasLoaded) throw twoCopies(file, before.others)
+  // The descriptors may be of either library. In WAL mode, that shows once each has read.
+  const wasUnclear = before.unknown > 0 && before.sharing === 0
+  return {
+    requireOne() {
+      const { others, sharing } = findCopies(file)
+      if (sharing > 1) throw twoCopies(file, others)
+    },
+    problems() {
+      const { others, unknown, sharing } = findCopies(file)
+      const isUnclear = process.platform !== 'linux' || (unknown > 0 && (wasUnclear || sharing === 0))
+      if (others.length === 0 || (sharing <= 1 && !isUnclear)) return []
+      const names = others.join(' or ')
+      const { path, library } = file
+      const problem =
+        sharing > 1
+          ? `${names} has ${path} open in this process beside ${library}, so writes are lost.`
+          : `This process has loaded ${names} beside ${library}. If it opens ${path} too, writes can be lost.`
+      return [{ problem, fix: 'Open the file with one library, and pass its client: { client }.' }]
+    },
   }
-  const hasUnknown = inode !== null && descriptorsOf(inode) > ours.length + ofClient
-  if (hasUnknown && !loaded.includes(library)) throw twoCopies(file, others)
-  return () => {
-    // In WAL mode, all connections of one copy share one descriptor of the file's shared memory.
-    const shared = inodeOf(`${path}-shm`)
-    if (shared !== null && descriptorsOf(shared) > 1) throw twoCopies(file, others)
-    if (shared === null && hasUnknown) warnOnce(file, others)
+}
+
+/** Returns the libraries of our connections to a file. */
+function libraries(inode: string | null): readonly SqliteLibrary[] {
+  return openFiles.get(inode ?? '') ?? []
+}
+
+/** What this process shows about other copies of SQLite. Only Linux lists the descriptors. */
+interface Copies {
+  readonly others: readonly string[]
+  /** How many descriptors of the file are neither ours nor of the app's client. */
+  readonly unknown: number
+  /** How many copies of SQLite share memory for the file, each with one descriptor. 0 without WAL mode. */
+  readonly sharing: number
+}
+
+function findCopies({ path, library, ofClient = 0 }: OpenFile): Copies {
+  const others = otherCopies(library)
+  if (others.length === 0 || process.platform !== 'linux') return { others, unknown: 0, sharing: 0 }
+  const inode = inodeOf(path)
+  return {
+    others,
+    unknown: descriptorsOf(inode) - libraries(inode).length - ofClient,
+    sharing: descriptorsOf(inodeOf(`${path}-shm`)),
   }
 }
 
 /** Records our connections until the returned function is called. */
-export function recordConnections({ path, library }: OpenFile, count: number): () => void {
+export function recordConnections(
+  { path, library }: Pick<OpenFile, 'path' | 'library'>,
+  count: number,
+): () => void {
   const inode = inodeOf(path)
   if (inode === null) return () => {}
-  openFiles.set(inode, [...(openFiles.get(inode) ?? []), ...Array<SqliteLibrary>(count).fill(library)])
+  openFiles.set(inode, [...libraries(inode), ...Array<SqliteLibrary>(count).fill(library)])
   let isRecorded = true
   return () => {
     if (!isRecorded) return
     isRecorded = false
-    const rest = (openFiles.get(inode) ?? []).slice()
+    const rest = [...libraries(inode)]
     for (let i = 0; i < count; i++) rest.splice(rest.indexOf(library), 1)
     if (rest.length === 0) openFiles.delete(inode)
     else openFiles.set(inode, rest)
@@ -65,22 +105,14 @@ function twoCopies({ path, library }: OpenFile, others: readonly string[]): Conf
   )
 }
 
-function warnOnce({ path, library }: OpenFile, others: readonly string[]): void {
-  const names = others.join(', ')
-  if (warned.has(names)) return
-  warned.add(names)
-  console.warn(
-    `sallyport: this process has loaded ${names} beside ${library}. If it opens ${path} too, writes can be lost. Open the file with one library, and pass its client: { client }.`,
-  )
-}
-
 function inodeOf(path: string): string | null {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
   return stats === undefined ? null : `${stats.dev}:${stats.ino}`
 }
 
 /** Returns how many descriptors this process has open on a file. */
-function descriptorsOf(inode: string): number {
+function descriptorsOf(inode: string | null): number {
+  if (inode === null) return 0
   return readdirSync('/proc/self/fd').filter((descriptor) => {
     try {
       const { dev, ino } = fstatSync(Number(descriptor), { bigint: true })

@@ -4,6 +4,7 @@ import type { RevocationFeed } from '../../revocations/feed.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
 import type { SessionReader, SessionStore } from '../../session/session.ts'
 import type { Row } from '../../session/session-row.ts'
+import type { Problem } from '../inspect.ts'
 import type { StoreMapping } from '../mapping.ts'
 import type { SessionSql } from '../session-sql.ts'
 
@@ -38,6 +39,8 @@ export interface SqliteDriver extends SqliteStoreDriver {
   readonly dialect: Dialect
   /** Whether reads may come from a copy, which must be checked for our own writes. */
   readonly isReplicable: boolean
+  /** Returns what is wrong with how this process uses the file. */
+  problems(): Problem[]
   /** Step 2 on our own tables, and what the endpoints read. */
   sessions(tables: OwnTables): SessionStore
 }

@@ -3,7 +3,7 @@ import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
 import type { Row } from '../../session/session-row.ts'
 import { sessionSql, tokenStatement } from '../session-sql.ts'
 import type { LibsqlClient } from './client.ts'
-import { type OpenFile, recordConnections, requireOneCopy } from './copies.ts'
+import { recordConnections, watchCopies } from './copies.ts'
 import type { RunStatement, SqliteDriver } from './driver.ts'
 import { createBusyRetry, isRejectedStatement } from './errors.ts'
 import { leaseFeed } from './lease-feed.ts'
@@ -36,12 +36,13 @@ export async function libsqlDriver(
   if (typeof integer !== 'number')
     throw new ConfigurationError(`The client reads integers as ${typeof integer}. Set intMode to 'number'.`)
   const isFile = !isRemote && typeof path === 'string' && path !== ''
-  const forget = isFile ? await checkFile(path, read) : () => {}
+  const file = isFile ? await checkFile(path, read) : null
   return {
     dialect: libsqlWriteQueue(statements, createRetry()),
     isReplicable: true,
     limits: isRemote || isFile ? sqliteLimits(run, createRetry()) : memoryLimits(),
     read,
+    problems: () => file?.problems() ?? [],
     sessions: ({ columns, mapping }) => ({
       ...remoteLookups(lookUp, sessionSql('sqlite', mapping, columns), columns),
       async findToken(sessionId) {
@@ -63,19 +64,19 @@ export async function libsqlDriver(
     },
     close() {
       statements.close()
-      forget()
+      file?.forget()
     },
   }
 }
 
 const PROBE = `select 1 as integer, (select file from pragma_database_list where name = 'main') as path`
 
-/** Checks that no other copy of SQLite has the file open. Returns a function that forgets the file. */
-async function checkFile(path: string, read: RunStatement): Promise<() => void> {
+/** Checks that no other copy of SQLite has the file open. */
+async function checkFile(path: string, read: RunStatement) {
   // The client may have any number of connections.
-  const file: OpenFile = { path, library: 'libsql', ofClient: Number.POSITIVE_INFINITY }
-  const checkAgain = requireOneCopy(file)
+  const file = { path, library: 'libsql', wasLoaded: true, ofClient: Number.POSITIVE_INFINITY } as const
+  const { requireOne, problems } = watchCopies(file)
   await read('select name from sqlite_schema limit 1')
-  checkAgain()
-  return recordConnections(file, 1)
+  requireOne()
+  return { problems, forget: recordConnections(file, 1) }
 }

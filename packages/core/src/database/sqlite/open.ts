@@ -12,17 +12,17 @@ import type {
   OwnTablesOptions,
 } from '../database.ts'
 import { expectedOfDatabase, expectedOfStore } from '../expected.ts'
-import { inspect } from '../inspect.ts'
+import { type Expected, inspect } from '../inspect.ts'
+import { isInspecting, offerInspection } from '../inspect-opened.ts'
 import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
-import type { StoreMapping } from '../mapping.ts'
 import { createInternalTables, sqliteTypes } from '../migrations.ts'
 import { prepareTables } from '../prepare-tables.ts'
 import { pruneFeedHourly } from '../prune-feed.ts'
 import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
 import type { AuthKysely, AuthTables } from '../schema.ts'
 import { sessionSql } from '../session-sql.ts'
-import { USER_TABLES, withColumns } from '../tables.ts'
+import { type Tables, USER_TABLES, withColumns } from '../tables.ts'
 import { watchDatabase } from '../watch-database.ts'
 import type { D1Client, SqliteClient, SqliteSource } from './client.ts'
 import { toPath } from './connect.ts'
@@ -56,20 +56,26 @@ export type SqliteStoreOptions = Pick<SqliteOptions, 'busyTimeoutMs'> & MappingO
  * @throws ConfigurationError if the URL isn't a SQLite URL, the file is missing and `create` is false, or
  * another SQLite library in this process has the file open
  */
-export function openSqlite<Tables = unknown>(
+export function openSqlite<AppTables = unknown>(
   source: SqliteSource,
   options?: SqliteOptions,
-): Promise<OpenedDatabase<Tables>>
+): Promise<OpenedDatabase<AppTables>>
 export async function openSqlite(
   source: SqliteSource,
   options: SqliteOptions = {},
 ): Promise<OpenedDatabase<unknown>> {
   const { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS, migrate: migrates = true } = options
   const { names, mapping, plugins } = ownNames(options)
-  if (!(create && migrates)) requireFile(source)
-  const driver = await openDriver(source, { busyTimeoutMs, wal: migrates })
+  if (!(create && migrates) || isInspecting()) requireFile(source)
+  const driver = await openDriver(source, { busyTimeoutMs, wal: migrates && !isInspecting() })
   const kysely = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, RESTORER), plugins })
+  const expectedWith = (tables: Tables = {}) =>
+    expectedOfDatabase(sqliteTypes, {
+      ...{ migrates, names },
+      tables: { ...tables, ...withColumns(USER_TABLES, columns) },
+    })
   try {
+    await offerInspection({ db: kysely, expectedWith })
     const migrations = await prepareTables(kysely, sqliteTypes, { columns, migrates, names })
     await install(kysely, driver)
     const sql = sessionSql('sqlite', mapping, columns)
@@ -79,9 +85,8 @@ export async function openSqlite(
     const locks = { sql, columns }
     const own = { columns, locks, types: sqliteTypes, migrates, names }
     const database = { db: kysely, sessions, revocations, limits, ...own }
-    const tables = withColumns(USER_TABLES, columns)
     const stopWatching = await watchDatabase({
-      inspect: () => inspect(kysely, expectedOfDatabase(sqliteTypes, { tables, migrates, names })),
+      inspect: async () => [...(await inspect(kysely, expectedWith())), ...driver.problems()],
       repair: () => RESTORER.restore(kysely),
     })
     return {
@@ -120,7 +125,12 @@ export async function openSqliteStore(
   requireFile(source)
   const driver = await openDriver(source, { busyTimeoutMs, wal: false })
   try {
-    await checkMapping('sqlite', options, async (statement) => (await driver.read(statement))[0])
+    const check = () =>
+      checkMapping('sqlite', options, async (statement) => (await driver.read(statement))[0])
+    const expected = expectedOfStore(sqliteTypes, options)
+    const writer = 'dialect' in driver ? createWriter(driver) : null
+    if (writer !== null) await offerInspection({ db: writer.db, expectedWith: () => expected, check })
+    await check()
     const sql = sessionSql('sqlite', mapping, columns)
     const revocations = driver.feed(sql, PASS_MS.mapped)
     const reader = { sessions: driver.lookups(sql, columns), revocations }
@@ -128,8 +138,8 @@ export async function openSqliteStore(
       revocations.close()
       driver.close()
     }
-    if (!('dialect' in driver)) return { ...reader, limits: driver.limits, close: async () => close() }
-    const { db, limits, stop } = await openWriter(driver, mapping)
+    if (writer === null) return { ...reader, limits: driver.limits, close: async () => close() }
+    const { db, limits, stop } = await openWriter(writer, expected)
     const locks = { sql, columns }
     return {
       ...reader,
@@ -147,13 +157,16 @@ export async function openSqliteStore(
   }
 }
 
+function createWriter(driver: SqliteDriver) {
+  return { driver, db: new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, RESTORER) }) }
+}
+
 /** Creates our tables, and watches and prunes them until it's stopped. */
-async function openWriter(driver: SqliteDriver, mapping: StoreMapping) {
-  const db = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, RESTORER) })
+async function openWriter({ driver, db }: ReturnType<typeof createWriter>, expected: Expected) {
   await install(db, driver)
   const stopPruning = pruneFeedHourly(db, 'sqlite')
   const stopWatching = await watchDatabase({
-    inspect: () => inspect(db, expectedOfStore(sqliteTypes, { mapping })),
+    inspect: async () => [...(await inspect(db, expected)), ...driver.problems()],
     repair: () => RESTORER.restore(db),
   })
   return {

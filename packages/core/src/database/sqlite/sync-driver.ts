@@ -1,6 +1,7 @@
 import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
 import type { Row } from '../../session/session-row.ts'
+import type { Problem } from '../inspect.ts'
 import type { RowStatement, SqliteConnection } from './connection.ts'
 import type { RunStatement, SqliteDriver } from './driver.ts'
 import { createBusyRetry } from './errors.ts'
@@ -18,13 +19,15 @@ export interface SqliteConnections {
   readonly counter: SqliteConnection | null
   /** Whether the app writes with the same connection. */
   readonly isShared: boolean
+  /** Returns what shows that another copy of SQLite may have the file open. */
+  problems(): Problem[]
   /** Closes them, and never the app's client. */
   close(): void
 }
 
 /** Creates the driver of a synchronous library, whose statements are prepared once. */
 export function syncDriver(
-  { writer, reader, counter, isShared, close }: SqliteConnections,
+  { writer, reader, counter, isShared, problems, close }: SqliteConnections,
   { busyTimeoutMs }: { busyTimeoutMs: number },
 ): SqliteDriver {
   const retryWhileBusy = createBusyRetry(busyTimeoutMs)
@@ -48,6 +51,7 @@ export function syncDriver(
         })
       return pollingFeed({ read: readKeys, readVersion: versionOf(reader), passMs })
     },
+    problems,
     // Kysely stays open, so a late write fails with 503.
     close,
   }

@@ -15,7 +15,7 @@ afterAll(host.stop)
 const doctor = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   host.run(['doctor', ...args], { cwd: directory, env })
 
-const OK = 'ok      database       tables, columns, and triggers are complete\n'
+const OK = 'ok      database       tables, columns, triggers, and functions are complete\n'
 
 describe.each(await databaseKinds())('sallyport doctor --database in $name', (kind) => {
   test('checks only the database, whose URL comes from the option or DATABASE_URL', async () => {
@@ -41,7 +41,7 @@ describe.each(await databaseKinds())('sallyport doctor --database in $name', (ki
       },
       {
         problem: `The ${dropped} is missing.`,
-        fix: 'Restart the app with a role that may create it, or run "sallyport migrate".',
+        fix: `Restart the app${isSqlite ? '' : ' with a role that may create it'}, or run "sallyport migrate".`,
       },
     ]
     for (let i = 0; i < 2; i++) {

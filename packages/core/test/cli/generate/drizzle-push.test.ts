@@ -37,8 +37,8 @@ async function schemaOf({ isChanged }: { isChanged: boolean }): Promise<string> 
 }
 
 /**
- * Pushes until all tables are as in the schema. drizzle-kit 0.31 creates the indexes of a rebuilt table twice,
- * and fails after each such table, also in an app without this library.
+ * Pushes until all tables are as in the schema. drizzle-kit 0.31 creates the indexes of a rebuilt table
+ * twice, and fails after each such table, also in an app without this library.
  */
 async function push(app: DrizzleApp): Promise<void> {
   const output = await app.push().catch((error: Error) => error.message)

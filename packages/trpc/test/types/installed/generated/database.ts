@@ -11,10 +11,26 @@ export const authColumns: AddedColumns = {
   },
   "session": {
     "activeOrganizationId": {
-      "type": "text"
+      "type": "text",
+      "from": {
+        "table": "member",
+        "column": "organizationId",
+        "where": {
+          "organizationId": "activeOrganizationId",
+          "userId": "userId"
+        }
+      }
     },
     "activeOrganizationRole": {
-      "type": "text"
+      "type": "text",
+      "from": {
+        "table": "member",
+        "column": "role",
+        "where": {
+          "organizationId": "activeOrganizationId",
+          "userId": "userId"
+        }
+      }
     }
   }
 }
