@@ -41,6 +41,7 @@ export function appDependencies(end: End, libraries: readonly Library[]): Record
     eventsource: '^5.1.5',
     hono: '^4.13.19',
     ws: '^8.23.0',
+    zod: '^4.6.0',
   }
 }
 

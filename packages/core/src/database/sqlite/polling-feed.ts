@@ -8,7 +8,7 @@ import type { OpenFeed } from './driver.ts'
 const POLL_MS = 100
 
 /** The time between passes. On a file that another tool migrates, at most four run in a second. */
-export const PASS_MS = { own: POLL_MS, mapped: 250 } as const
+export const PASS_MS: { readonly own: number; readonly mapped: number } = { own: POLL_MS, mapped: 250 }
 
 /** The share of the time that passes may take. */
 const MAX_SHARE = 0.1
