@@ -1,6 +1,7 @@
 import { Kysely, type KyselyPlugin, sql } from 'kysely'
 import { isAuthError } from '../../protocol/errors.ts'
-import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
+import { memoryLimits } from '../../rate-limit/memory-limits.ts'
+import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
@@ -15,6 +16,7 @@ import type {
 } from '../database.ts'
 import { expectedOfDatabase, expectedOfStore } from '../expected.ts'
 import { type Expected, inspect } from '../inspect.ts'
+import { storedLimits } from '../limits.ts'
 import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
 import { namesOf, type StoreMapping } from '../mapping.ts'
@@ -35,13 +37,14 @@ import {
   type PostgresSource,
 } from './connect.ts'
 import { postgresDialect } from './dialect.ts'
+import { orUnavailable } from './errors.ts'
 import { postgresFeed } from './feed.ts'
 import type { FeedState } from './feed-state.ts'
 import { readIdTypes } from './ids.ts'
 import { installFeed, toGrantError } from './install-feed.ts'
-import { postgresLimits } from './limits.ts'
 import { checkReadBack } from './read-back.ts'
 import { type LookupOptions, postgresLookups, postgresTokens } from './sessions.ts'
+import { statementName } from './statement-names.ts'
 
 /**
  * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Every node opens it, and
@@ -216,13 +219,23 @@ async function startNode(
     const lookup = (lookups.current() ?? driver).query
     if (state.hasTables) await checkReadBack({ schema: connector.schema, write: driver.query, lookup })
     const limits = state.hasTables
-      ? restoringLimits(postgresLimits(driver.query, connector), { restorer, db: kysely })
+      ? restoringLimits(postgresLimits(connector), { restorer, db: kysely })
       : memoryLimits()
     return { findSession, revocations, limits, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** Stores rate limits with prepared statements. */
+function postgresLimits({ driver, schema }: PostgresConnector): Required<RateLimitStore> {
+  return storedLimits({ engine: 'postgres', schema }, async (text, values) => {
+    let place = 0
+    const numbered = text.replaceAll('?', () => `$${++place}`)
+    const statement = { text: numbered, values, name: statementName('limit', text) }
+    return (await orUnavailable(driver.query<Row>(statement))).rows
+  })
 }
 
 /** Watches the tables. What the role may not create was reported already, so it isn't expected. */

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
+import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { Row } from '../../session/session-row.ts'
 import type { D1Client } from './client.ts'
 import type { SqliteStoreDriver } from './driver.ts'

@@ -1,6 +1,8 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
+import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { Row } from '../../session/session-row.ts'
+import { storedLimits } from '../limits.ts'
+import { sqliteTypes } from '../migrations.ts'
 import { sessionSql, tokenStatement } from '../session-sql.ts'
 import type { LibsqlClient } from './client.ts'
 import { type OpenFile, recordConnections, requireOneCopy } from './copies.ts'
@@ -9,7 +11,6 @@ import { createBusyRetry, isRejectedStatement } from './errors.ts'
 import { leaseFeed } from './lease-feed.ts'
 import { libsqlStatements } from './libsql-statements.ts'
 import { libsqlWriteQueue } from './libsql-write-queue.ts'
-import { sqliteLimits } from './limits.ts'
 import { pollingFeed } from './polling-feed.ts'
 import { remoteLookups } from './remote-sessions.ts'
 import { type TokenRow, toSessionToken } from './sessions.ts'
@@ -25,10 +26,11 @@ export async function libsqlDriver(
   const statements = libsqlStatements(client)
   const { isRemote } = statements
   const createRetry = () => createBusyRetry(busyTimeoutMs, isRejectedStatement)
-  const retryRead = createRetry()
+  const [retryRead, retryCount] = [createRetry(), createRetry()]
   const run: RunStatement = async (sql, parameters = []) =>
     (await statements.execute(sql, parameters)).rows.map((row) => ({ ...row }))
   const read: RunStatement = (sql, parameters) => retryRead(() => run(sql, parameters))
+  const count: RunStatement = (sql, parameters) => retryCount(() => run(sql, parameters))
   const lookUp = async (sql: string, parameters: string[]) => {
     const { rows } = await retryRead(() => statements.execute(sql, parameters))
     return rows[0] && Array.from(rows[0])
@@ -41,7 +43,7 @@ export async function libsqlDriver(
   return {
     dialect: libsqlWriteQueue(statements, createRetry()),
     isReplicable: true,
-    limits: isRemote || isFile ? sqliteLimits(run, createRetry()) : memoryLimits(),
+    limits: isRemote || isFile ? storedLimits(sqliteTypes, count) : memoryLimits(),
     read,
     sessions: ({ columns, mapping }) => ({
       ...remoteLookups(lookUp, sessionSql('sqlite', mapping, columns), columns),
