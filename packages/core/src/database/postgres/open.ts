@@ -21,6 +21,7 @@ import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
 import { namesOf, type StoreMapping } from '../mapping.ts'
 import { type MigrationDialect, postgresTypes } from '../migrations.ts'
+import { requireOwnWrites } from '../own-writes.ts'
 import { prepareTables } from '../prepare-tables.ts'
 import { pruneFeedHourly } from '../prune-feed.ts'
 import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
@@ -42,7 +43,6 @@ import { postgresFeed } from './feed.ts'
 import type { FeedState } from './feed-state.ts'
 import { readIdTypes } from './ids.ts'
 import { installFeed, toGrantError } from './install-feed.ts'
-import { checkReadBack } from './read-back.ts'
 import { type LookupOptions, postgresLookups, postgresTokens } from './sessions.ts'
 import { statementName } from './statement-names.ts'
 
@@ -216,8 +216,9 @@ async function startNode(
   }
   try {
     const [revocations] = await Promise.all([feed, opened])
-    const lookup = (lookups.current() ?? driver).query
-    if (state.hasTables) await checkReadBack({ schema: connector.schema, write: driver.query, lookup })
+    const { query } = lookups.current() ?? driver
+    const read = async (text: string, values: readonly unknown[]) => (await query({ text, values })).rows
+    if (state.hasTables) await requireOwnWrites(kysely, { read, fix: OWN_WRITES })
     const limits = state.hasTables
       ? restoringLimits(postgresLimits(connector), { restorer, db: kysely })
       : memoryLimits()
@@ -227,6 +228,8 @@ async function startNode(
     throw error
   }
 }
+
+const OWN_WRITES = 'Connect to the primary, without a proxy that splits reads from writes.'
 
 /** Stores rate limits with prepared statements. */
 function postgresLimits({ driver, schema }: PostgresConnector): Required<RateLimitStore> {

@@ -17,6 +17,7 @@ import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
 import type { StoreMapping } from '../mapping.ts'
 import { sqliteTypes } from '../migrations.ts'
+import { requireOwnWrites } from '../own-writes.ts'
 import { prepareTables } from '../prepare-tables.ts'
 import { pruneFeedHourly } from '../prune-feed.ts'
 import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
@@ -30,7 +31,6 @@ import { toPath } from './connect.ts'
 import type { SqliteDriver } from './driver.ts'
 import { createFeed, installFeed } from './install-feed.ts'
 import { openDriver } from './open-driver.ts'
-import { requireOwnWrites } from './own-writes.ts'
 
 /** Options of {@link openSqlite}. */
 export interface SqliteOptions extends OwnTablesOptions {
@@ -174,8 +174,11 @@ async function openWriter(driver: SqliteDriver, mapping: StoreMapping) {
 /** Creates our internal tables, and checks that the client reads what it has written. */
 async function install(db: AuthKysely, driver: SqliteDriver, options: { isMapped: boolean }): Promise<void> {
   await installFeed(db, sqliteTypes, options)
-  if (driver.isReplicable) await requireOwnWrites(db, driver)
+  if (driver.isReplicable) await requireOwnWrites(db, { read: driver.read, fix: OWN_WRITES })
 }
+
+const OWN_WRITES =
+  "For an embedded replica, set readYourWrites to true and don't set offline, or pass a client for the server."
 
 /** Creates our tables again, with these triggers. */
 function restorerOf(triggers: Readonly<Record<string, string>>): TableRestorer {
