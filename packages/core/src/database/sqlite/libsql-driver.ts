@@ -12,8 +12,7 @@ import { leaseFeed } from './lease-feed.ts'
 import { libsqlStatements } from './libsql-statements.ts'
 import { libsqlWriteQueue } from './libsql-write-queue.ts'
 import { pollingFeed } from './polling-feed.ts'
-import { remoteLookups } from './remote-sessions.ts'
-import { type TokenRow, toSessionToken } from './sessions.ts'
+import { remoteLookups, type TokenRow, toSessionToken } from './sessions.ts'
 
 /**
  * Creates the driver of `@libsql/client`, for a local file or a server.
