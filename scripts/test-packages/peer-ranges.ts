@@ -30,6 +30,8 @@ export function appDependencies(end: End, libraries: readonly Library[]): Record
   return {
     // Each version works with one version of React.
     'react-dom': react,
+    // No peer: npm would reject an app with another version of @trpc/react-query, even if it's missing.
+    '@trpc/tanstack-react-query': end === 'lowest' ? '11.4.4' : '^11.4.4',
     '@hono/node-server': '^2.1.8',
     '@types/node': '^26.6.6',
     '@types/react': '^19.3.0',

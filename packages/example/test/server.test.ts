@@ -325,7 +325,7 @@ describe('the example', () => {
       },
     })
     expect(stdout).toBe(
-      'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.revocation_log 0, sallyport.service_token 0, sallyport.service_call 0, verification 0, knownDevice 0, invitation 0\n',
+      'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.service_token 0, sallyport.service_call 0, verification 0, knownDevice 0, invitation 0\n',
     )
   })
 

@@ -1,19 +1,26 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { AuthPlugin } from '../endpoints/definition.ts'
-import type { AddedColumns, ColumnShape } from '../session/added-columns.ts'
+import {
+  type AddedColumns,
+  type ColumnShape,
+  type SessionColumnShape,
+  storedColumns,
+} from '../session/added-columns.ts'
 import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
 import type { AuthKysely } from './schema.ts'
 import type { SessionDatabase } from './session-database.ts'
 
 /** Returns the columns that the plugins and the app add to `user` and `session`. */
 export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[] }): AddedColumns {
-  const shapes = (of: (plugin: AuthPlugin) => Readonly<Record<string, Partial<ColumnShape>>> | undefined) =>
+  const shapes = (
+    of: (plugin: AuthPlugin) => Readonly<Record<string, Partial<SessionColumnShape>>> | undefined,
+  ) =>
     Object.fromEntries(
       plugins
         .flatMap((plugin) => Object.entries(of(plugin) ?? {}))
-        .map(([name, { type = 'text', default: value }]): [string, ColumnShape] => [
+        .map(([name, { type = 'text', default: value, from }]): [string, SessionColumnShape] => [
           name,
-          { type, ...(value !== undefined && { default: value }) },
+          { type, ...(value !== undefined && { default: value }), ...(from && { from }) },
         ]),
     )
   return {
@@ -29,8 +36,9 @@ export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[]
 export async function addColumns(
   db: AuthKysely,
   types: MigrationDialect,
-  columns: AddedColumns,
+  added: AddedColumns,
 ): Promise<string[]> {
+  const columns = storedColumns(added)
   if (Object.keys({ ...columns.user, ...columns.session }).length === 0) return []
   // `ALTER TABLE` blocks on every open transaction, so skip it when nothing is missing.
   if ((await missingColumns(db, types, columns)).length === 0) return []
@@ -77,11 +85,12 @@ function declaration({ type, default: value }: ColumnShape, types: MigrationDial
   return sql`${written[type]} not null default ${literal}`
 }
 
-/** Returns the names of declared columns that Step 2 doesn't read, such as `user.locale`. */
+/** Returns the names of declared columns that Step 2 doesn't read the same way, such as `user.locale`. */
 export function unreadColumns(wanted: AddedColumns, read: AddedColumns): string[] {
+  const howToRead = ({ type, from }: Partial<SessionColumnShape> = {}) => JSON.stringify([type, from])
   return (['user', 'session'] as const).flatMap((table) =>
     Object.entries(wanted[table])
-      .filter(([name, { type }]) => read[table][name]?.type !== type)
+      .filter(([name, shape]) => howToRead(read[table][name]) !== howToRead(shape))
       .map(([name]) => `${table}.${name}`),
   )
 }
@@ -89,7 +98,7 @@ export function unreadColumns(wanted: AddedColumns, read: AddedColumns): string[
 /** Adds the columns that the plugins declare, then runs the migrations of each plugin. */
 export async function migratePlugins(
   plugins: readonly AuthPlugin[],
-  { db, types }: Pick<SessionDatabase, 'db' | 'types'>,
+  { db, types, restore }: Pick<SessionDatabase, 'db' | 'types' | 'restore'>,
 ): Promise<MigrationReport> {
   const applied = await addColumns(db, types, columnsOf({ plugins }))
   for (const { id, migrations } of plugins) {
@@ -97,5 +106,6 @@ export async function migratePlugins(
     const report = await migrate(db, types, { owner: id, migrations })
     applied.push(...report.applied.map((name) => `${id} ${name}`))
   }
+  if (applied.length > 0) await restore?.()
   return { applied }
 }

@@ -1,12 +1,13 @@
 import type { Kysely } from 'kysely'
 import type { AddedColumns } from '../session/added-columns.ts'
-import type { AuthDatabase, AuthStore, SessionLocks } from '../session/auth-store.ts'
+import type { AuthDatabase, AuthStore } from '../session/auth-store.ts'
 import type { OwnSessions } from './mapped-sessions.ts'
 import type { StoreMapping } from './mapping.ts'
 import type { MigrationReport } from './migrations.ts'
 import type { OwnNames } from './own-names.ts'
 import type { AuthKysely, AuthTables } from './schema.ts'
 import type { SessionDatabase } from './session-database.ts'
+import type { SessionLocks } from './session-sql.ts'
 
 /** The columns of `session` and `user` that an app adds to ours. */
 export interface ColumnsOptions {
@@ -34,12 +35,10 @@ export interface MappingOptions extends Pick<ColumnsOptions, 'columns'> {
 export interface OpenedDatabase<Tables>
   extends Pick<
     SessionDatabase,
-    'sessions' | 'revocations' | 'limits' | 'columns' | 'types' | 'migrates' | 'names'
+    'sessions' | 'revocations' | 'limits' | 'columns' | 'locks' | 'types' | 'migrates' | 'names' | 'restore'
   > {
   /** Kysely, for the context of a call. Runs on the write queue in SQLite and on a pool in PostgreSQL. */
   readonly db: Kysely<AuthTables & Tables> & AuthDatabase
-  /** For `ctx.transaction` with another client: `withAuthStore(drizzle(client), database)`. */
-  readonly locks: SessionLocks
   /** The migrations that ran when it was opened. */
   readonly migrations: MigrationReport
   /** Closes its connections. */
@@ -47,7 +46,7 @@ export interface OpenedDatabase<Tables>
 }
 
 /** An open store without interactive transactions, which only guards calls. Pass it to `withAuthStore`. */
-export interface OpenedReader extends AuthStore {
+export interface OpenedReader extends Omit<AuthStore, 'database' | 'locks'> {
   /** Closes its connections. */
   close(): Promise<void>
 }

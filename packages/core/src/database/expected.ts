@@ -1,32 +1,41 @@
+import type { AddedColumns } from '../session/added-columns.ts'
 import type { ColumnNames, Expected } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
-import { namesOf, quote, type StoreMapping } from './mapping.ts'
+import { namesOf, type StoreMapping } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
-import { postgresTriggers } from './postgres-triggers.ts'
-import { sqliteTriggers } from './sqlite-triggers.ts'
-import { INTERNAL_TABLES, SQLITE_LOG, type Tables } from './tables.ts'
+import { postgresTriggers, type WatchedColumns } from './postgres-triggers.ts'
+import { INTERNAL_TABLES, type Tables } from './tables.ts'
 
 /** What to do if a table is missing that the app's tool creates. */
 export const GENERATE =
   'Run "sallyport generate --schema drizzle" (or prisma, or sql), then your migration tool.'
 
+interface ExpectedTables {
+  readonly tables: Tables
+  readonly columns?: AddedColumns
+  readonly migrates: boolean
+  readonly names?: RenamedTables | undefined
+}
+
 /** Returns what our own database must have. With `migrate: false`, the app's tool creates its tables. */
 export function expectedOfDatabase(
   internal: InternalNames,
-  { tables, migrates, names }: { tables: Tables; migrates: boolean; names?: RenamedTables | undefined },
+  { tables, columns, migrates, names }: ExpectedTables,
 ): Expected {
   return {
     internal,
     tables: columnNames(tables, names),
     fix: migrates ? 'Restart the app, or run "sallyport migrate".' : GENERATE,
     internalTables: internalColumns(internal),
-    triggers:
-      migrates || internal.engine === 'postgres' ? triggersOf(internal, names && ownMapping(names)) : {},
+    triggers: triggersOf(internal, { mapping: names && ownMapping(names), columns }),
   }
 }
 
 /** Returns what the tables of another library must have, by the names of the mapping. */
-export function expectedOfStore(internal: InternalNames, mapping: StoreMapping): Expected {
+export function expectedOfStore(
+  internal: InternalNames,
+  { mapping, columns }: WatchedColumns & { readonly mapping: StoreMapping },
+): Expected {
   const { session, user } = namesOf(internal.engine, mapping)
   const present = (columns: Readonly<Record<string, string | null>>) =>
     Object.values(columns).filter((column) => column !== null)
@@ -35,7 +44,7 @@ export function expectedOfStore(internal: InternalNames, mapping: StoreMapping):
     tables: { [session.table]: present({ ...session.columns }), [user.table]: present({ ...user.columns }) },
     fix: 'Restore it, or change the mapping of the store.',
     internalTables: internalColumns(internal),
-    triggers: internal.engine === 'postgres' ? triggersOf(internal, mapping) : {},
+    triggers: triggersOf(internal, { mapping, columns }),
   }
 }
 
@@ -55,23 +64,16 @@ export function columnNames(tables: Tables, names?: RenamedTables): ColumnNames 
 /** Returns the columns of our internal tables by their names in the database. */
 function internalColumns({ engine, schema }: InternalNames): ColumnNames {
   return Object.fromEntries(
-    Object.entries(columnNames({ ...INTERNAL_TABLES, ...SQLITE_LOG })).map(([name, columns]) => {
+    Object.entries(columnNames(INTERNAL_TABLES)).map(([name, columns]) => {
       const table = name.slice(INTERNAL_SCHEMA.length + 1)
       return [engine === 'sqlite' ? prefixed(table) : `${schema}.${table}`, columns]
     }),
   )
 }
 
-/** Returns the names of the triggers by table. In SQLite, only a file that we migrate has triggers. */
-function triggersOf(internal: InternalNames, mapping?: StoreMapping): Expected['triggers'] {
-  const { session, user } = namesOf(internal.engine, mapping)
-  if (internal.engine === 'sqlite') {
-    const names = Object.keys(sqliteTriggers(internal))
-    const of = (table: string) => names.filter((name) => name.startsWith(prefixed(`${table}_`)))
-    return { [session.table]: of(session.table), [user.table]: of(user.table) }
-  }
-  const triggers = postgresTriggers(internal, mapping)
-  const of = (table: string) =>
-    triggers.filter((trigger) => trigger.table === quote(table)).map(({ name }) => name)
-  return { [session.table]: of(session.table), [user.table]: of(user.table) }
+/** Returns the names of the triggers by table. SQLite has none. */
+function triggersOf(internal: InternalNames, watched: WatchedColumns): Expected['triggers'] {
+  if (internal.engine === 'sqlite') return {}
+  const tables = postgresTriggers(internal, watched)
+  return Object.fromEntries(tables.map(({ table, triggers }) => [table, triggers.map(({ name }) => name)]))
 }

@@ -16,7 +16,7 @@ export interface Expected {
   /** What to do if one is missing. */
   readonly fix: string
   readonly internalTables: ColumnNames
-  /** The names of triggers by table. */
+  /** The names of triggers by table, in PostgreSQL. */
   readonly triggers: Readonly<Record<string, readonly string[]>>
 }
 
@@ -31,7 +31,7 @@ export async function inspect<DB>(db: Kysely<DB>, expected: Expected): Promise<P
   const missing = [
     ...(await missingColumns(db, engine, tables)).map((name) => ({ name, fix })),
     ...(await missingColumns(db, engine, internalTables)).map((name) => ({ name, fix: ours })),
-    ...(await missingTriggers(db, engine, triggers)).map((name) => ({ name, fix: ours })),
+    ...(await missingTriggers(db, triggers)).map((name) => ({ name, fix: ours })),
   ]
   const problems = missing.map(({ name, fix }) => ({ problem: `The ${name} is missing.`, fix }))
   if (engine === 'postgres' || (await journalMode(db)) !== 'delete') return problems
@@ -69,18 +69,11 @@ async function columnNames<DB>(db: Kysely<DB>, engine: Engine, table: string): P
   return (await query.execute(db)).rows.map((row) => row.name)
 }
 
-async function missingTriggers<DB>(
-  db: Kysely<DB>,
-  engine: Engine,
-  triggers: Expected['triggers'],
-): Promise<string[]> {
+async function missingTriggers<DB>(db: Kysely<DB>, triggers: Expected['triggers']): Promise<string[]> {
   const missing = Object.entries(triggers).map(async ([table, names]) => {
-    const query =
-      engine === 'sqlite'
-        ? sql<{ name: string }>`
-            select name from sqlite_schema where type = 'trigger' and tbl_name = ${split(table).name}`
-        : sql<{ name: string }>`
-            select tgname as name from pg_trigger where tgrelid = ${relation(table)} and tgenabled <> 'D'`
+    if ((await columnNames(db, 'postgres', table)).length === 0) return []
+    const query = sql<{ name: string }>`
+      select tgname as name from pg_trigger where tgrelid = ${relation(table)} and tgenabled <> 'D'`
     const present = new Set((await query.execute(db)).rows.map(({ name }) => name))
     return names.filter((name) => !present.has(name)).map((name) => `trigger ${name} on ${table}`)
   })

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import { addedLists, NO_COLUMNS } from '../session/added-columns.ts'
-import type { SessionLocks } from '../session/auth-store.ts'
 import { isIdOf } from '../session/id-types.ts'
 import type { Session } from '../session/session.ts'
 import { type Row, toSession, USER_COLUMNS } from '../session/session-row.ts'
 import type { AuthKysely } from './schema.ts'
+import type { SessionLocks } from './session-sql.ts'
 
 /** A session in a list of a user's sessions, with the added columns. */
 export type OwnSession = Omit<Session, 'user'>

@@ -63,28 +63,34 @@ export async function migrate(
     table: migrationTableOf(owner),
     known: Object.keys(migrations),
   })
-  const migrator = new Migrator({
-    db,
-    provider: {
-      async getMigrations() {
-        return Object.fromEntries([
-          ...Object.entries(migrations).map(([name, up]) => [name, toMigration(up, dialect)]),
-          ...newer.map((name) => [name, NEWER]),
-        ])
+  const migrator = (executor: AuthKysely) =>
+    new Migrator({
+      db: executor,
+      provider: {
+        async getMigrations() {
+          return Object.fromEntries([
+            ...Object.entries(migrations).map(([name, up]) => [name, toMigration(up, dialect)]),
+            ...newer.map((name) => [name, NEWER]),
+          ])
+        },
       },
-    },
-    ...migrationTables(dialect, owner),
-  })
-  const known = await migrator.getMigrations()
-  // A start doesn't wait for another process that writes. Outside a transaction, Kysely would take a lock
-  // that a pooler of transactions never releases.
+      ...migrationTables(dialect, owner),
+    })
+  const known = await migrator(db).getMigrations()
+  // A start doesn't wait for another process that writes.
   if (known.every(({ executedAt }) => executedAt !== undefined)) return { applied: [] }
-  const { error, results = [] } = await migrator.migrateToLatest()
-  if (error !== undefined) throw error
-  return {
-    applied: results.filter(({ status }) => status === 'Success').map(({ migrationName }) => migrationName),
-  }
+  return db.transaction().execute(async (trx) => {
+    // In SQLite, a transaction locks the whole file.
+    if (dialect.engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATING})`.execute(trx)
+    const { error, results = [] } = await migrator(trx).migrateToLatest()
+    if (error !== undefined) throw error
+    const applied = results.filter(({ status }) => status === 'Success')
+    return { applied: applied.map(({ migrationName }) => migrationName) }
+  })
 }
+
+/** The key of the advisory lock under which processes migrate. */
+const MIGRATING = 7_255_302
 
 function toMigration(up: Migrations[string], dialect: MigrationDialect): Migration {
   return {
@@ -113,6 +119,7 @@ function migrationTables({ engine, schema }: MigrationDialect, owner: string | n
 export async function createInternalTables(db: AuthKysely, types: MigrationDialect): Promise<void> {
   for (const statement of createStatements(db.schema, types, INTERNAL_TABLES))
     await statement.ifNotExists().execute()
+  if (types.engine === 'sqlite') return
   for (const statement of revocationLogStatements(types)) await sql.raw(statement).execute(db)
 }
 

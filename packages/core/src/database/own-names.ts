@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../protocol/errors.ts'
-import { type AddedColumns, NO_COLUMNS } from '../session/added-columns.ts'
+import { type AddedColumns, NO_COLUMNS, storedColumns } from '../session/added-columns.ts'
 import type { StoreMapping } from './mapping.ts'
 import type { AccountTable, SessionTable, UserTable } from './schema.ts'
 import { USER_TABLES } from './tables.ts'
@@ -33,7 +33,7 @@ export type RenamedTables = ReadonlyMap<string, RenamedTable>
 
 /** Returns the app's names of our tables. @throws ConfigurationError for a column that we don't have */
 export function renamedTables(names: OwnNames, columns: AddedColumns = NO_COLUMNS): RenamedTables {
-  const added: Readonly<Record<string, object>> = { ...columns }
+  const added: Readonly<Record<string, object>> = { ...storedColumns(columns) }
   return new Map(
     Object.entries(USER_TABLES).map(([table, own]): [string, RenamedTable] => {
       const { table: name = table, columns: renamed = {} }: OwnTableNames<Names> =

@@ -35,17 +35,11 @@ export async function prepareTables(
 /** Does the same for the tables of plugins. @throws ConfigurationError */
 export async function preparePlugins(
   plugins: readonly AuthPlugin[],
-  database: Pick<SessionDatabase, 'db' | 'types' | 'migrates' | 'names'>,
+  database: Pick<SessionDatabase, 'db' | 'types' | 'migrates' | 'names' | 'restore'>,
 ): Promise<void> {
   const { db, types, migrates = true, names } = database
   if (migrates) return void (await migratePlugins(plugins, database))
-  const { tables, withRawSql } = await recordTables(plugins, types.engine)
-  // Without its triggers, a plugin may not notice changes that end a right.
-  if (withRawSql.length > 0)
-    throw new ConfigurationError(
-      `plugins: ${withRawSql.join(', ')} needs triggers that only our migrations create. Open the database without { migrate: false }, or remove the plugin.`,
-    )
-  await requireTables(db, types, { tables, names })
+  await requireTables(db, types, { tables: await recordTables(plugins, types.engine), names })
 }
 
 /** @throws ConfigurationError that names every missing table and column */

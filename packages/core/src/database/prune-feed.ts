@@ -1,12 +1,13 @@
+import type { Engine } from './mapping.ts'
 import { LOG_RETENTION_MS } from './revocation-log.ts'
 import type { AuthKysely } from './schema.ts'
 
 /** Deletes old entries and counters every hour until the returned function is called. */
-export function pruneFeedHourly(db: AuthKysely): () => void {
+export function pruneFeedHourly(db: AuthKysely, engine: Engine): () => void {
   async function prune(): Promise<void> {
     const now = Date.now()
     const old = db.deleteFrom('sallyport.revocation_log').where('at', '<=', new Date(now - LOG_RETENTION_MS))
-    await old.execute()
+    if (engine === 'postgres') await old.execute()
     await db.deleteFrom('sallyport.rate_limit').where('expire', '<=', now).execute()
   }
   const timer = setInterval(() => void prune().catch(() => {}), LOG_RETENTION_MS).unref()

@@ -8,17 +8,8 @@ import { postgresTypes, sqliteTypes } from './migrations.ts'
 import { applyStatement } from './table-nodes.ts'
 import { type Table, type Tables, USER_TABLES, withColumns } from './tables.ts'
 
-/** What the migrations of plugins create. */
-export interface RecordedTables {
-  /** The tables of users and of plugins. */
-  readonly tables: Tables
-  /** The ids of plugins whose migrations also run raw SQL, such as for triggers. */
-  readonly withRawSql: readonly string[]
-}
-
-/** Returns what migrations create, without a database. @throws ConfigurationError */
-export async function recordTables(plugins: readonly AuthPlugin[], engine: Engine): Promise<RecordedTables> {
-  const withRawSql = new Set<string>()
+/** Returns the tables of users and of plugins, without a database. @throws ConfigurationError */
+export async function recordTables(plugins: readonly AuthPlugin[], engine: Engine): Promise<Tables> {
   const tables = new Map<string, Table>(Object.entries(withColumns(USER_TABLES, columnsOf({ plugins }))))
   // The column types of the description instead of those of the database.
   const types = {
@@ -28,7 +19,7 @@ export async function recordTables(plugins: readonly AuthPlugin[], engine: Engin
   for (const { id, migrations = {} } of plugins) {
     for (const [name, up] of Object.entries(migrations).sort(byName)) {
       const unread = new Set<string>()
-      const db = recorder(tables, { unread, onRawSql: () => withRawSql.add(id) })
+      const db = recorder(tables, unread)
       await up(db.schema, types, db)
       if (unread.size > 0)
         throw new ConfigurationError(
@@ -36,17 +27,14 @@ export async function recordTables(plugins: readonly AuthPlugin[], engine: Engin
         )
     }
   }
-  return { tables: Object.fromEntries(tables), withRawSql: [...withRawSql] }
+  return Object.fromEntries(tables)
 }
 
 /** The order in which migrations run. */
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1)
 
 /** Creates a Kysely without a database, which applies statements to a description of tables. */
-function recorder(
-  tables: Map<string, Table>,
-  { unread, onRawSql }: { unread: Set<string>; onRawSql: () => void },
-): Kysely<unknown> {
+function recorder(tables: Map<string, Table>, unread: Set<string>): Kysely<unknown> {
   return new Kysely<unknown>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
@@ -57,7 +45,6 @@ function recorder(
     plugins: [
       {
         transformQuery({ node }) {
-          if (node.kind === 'RawNode') onRawSql()
           const problem = applyStatement(tables, node)
           if (problem !== undefined) unread.add(problem)
           return node

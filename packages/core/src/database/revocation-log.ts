@@ -1,34 +1,21 @@
-import { type InternalNames, internalTable, prefixed } from './internal-tables.ts'
-import { literal } from './mapping.ts'
+import { type InternalNames, internalTable } from './internal-tables.ts'
 
 /** How long an entry is kept: longer than the lease for which a stream continues without a database. */
 export const LOG_RETENTION_MS: number = 60 * 60 * 1000
 
 /**
- * Returns statements that create the log. Each can run again. Numbers start at the current time, since nodes
+ * Returns statements that create the log of PostgreSQL. Each can run again. Numbers start at the current time, since nodes
  * remember the numbers of a log that was dropped.
  *
  * Triggers append in the transaction of a change, also when rows are changed by hand:
  * - a session is deleted before it expires, its `expiresAt` decreases, or its `userId` or `version` changes
  * - `banned`, `banExpires`, or `role` of a user changes, or a user is deleted
- * - in PostgreSQL, a table is truncated
+ * - a table is truncated
  *
  * Renewals and pruning don't append.
  */
 export function revocationLogStatements(internal: InternalNames): string[] {
   const log = internalTable(internal, 'revocation_log')
-  if (internal.engine === 'sqlite')
-    return [
-      // drizzle-kit recognizes the word in upper case only.
-      `create table if not exists ${log} (
-        seq integer not null primary key AUTOINCREMENT,
-        sessionId text,
-        userId text,
-        at text not null default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
-      )`,
-      `insert into sqlite_sequence (name, seq) select ${literal(prefixed('revocation_log'))}, ${Date.now()}
-        where not exists (select 1 from sqlite_sequence where name = ${literal(prefixed('revocation_log'))})`,
-    ]
   return [
     `create table if not exists ${log} (
       seq bigint generated always as identity (start with ${Date.now()}) primary key,

@@ -86,7 +86,7 @@ export interface RateLimitTable {
   expire: number | null
 }
 
-/** Changes that may have ended sessions, written by triggers; see `revocationLogStatements`. */
+/** Changes that may have ended sessions, written by triggers of PostgreSQL; see `revocationLogStatements`. */
 export interface RevocationLogTable {
   /** PostgreSQL returns text, since it may exceed a safe integer. */
   seq: Generated<number | string>

@@ -7,6 +7,7 @@ import type { SessionStore } from '../session/session.ts'
 import type { MigrationDialect } from './migrations.ts'
 import type { RenamedTables } from './own-names.ts'
 import type { AuthKysely, AuthTables } from './schema.ts'
+import type { SessionLocks } from './session-sql.ts'
 
 /** A database in which sessions begin and end, such as `openSqlite` returns. */
 export interface SessionDatabase {
@@ -19,10 +20,14 @@ export interface SessionDatabase {
   readonly limits: RateLimitStore
   /** The added columns that Step 2 reads. */
   readonly columns: AddedColumns
+  /** The statements of Step 2 in a transaction. */
+  readonly locks: SessionLocks
   /** The column types of this engine, for migrations. */
   readonly types: MigrationDialect
   /** False if the app's tool migrates the tables of users and plugins. @default true */
   readonly migrates?: boolean
+  /** Creates our triggers on tables that plugins have created since. @default nothing */
+  readonly restore?: () => Promise<unknown>
   /** The app's names of our tables, which another library may use too. @default our names */
   readonly names?: RenamedTables | undefined
   /** Called with each event after its commit. */

@@ -1,10 +1,10 @@
 import {
   type AddedColumns,
-  addedLists,
-  type ColumnList,
   type ColumnType,
+  type ForeignColumn,
   NO_COLUMNS,
 } from '../session/added-columns.ts'
+import type { IdTypes } from '../session/id-types.ts'
 import type { SessionToken } from '../session/session.ts'
 import { SESSION_COLUMNS, USER_COLUMNS } from '../session/session-row.ts'
 import { type DateEncoding, type Engine, literal, namesOf, quote, type StoreMapping } from './mapping.ts'
@@ -13,9 +13,18 @@ import { type DateEncoding, type Engine, literal, namesOf, quote, type StoreMapp
 export interface SessionSql {
   readonly engine: Engine
   /** Quoted names, and the columns of a `LookupRow`. */
-  readonly session: Readonly<Record<'table' | 'id' | 'userId' | 'columns' | 'added', string>>
-  /** The `added` columns each follow a comma. */
+  readonly session: Readonly<Record<'table' | 'id' | 'userId' | 'columns' | 'added' | 'locked', string>>
+  /** The `added` columns each follow a comma. Those of a session: `locked` locks their rows of other tables. */
   readonly user: Readonly<Record<'table' | 'id' | 'columns' | 'added', string>>
+}
+
+/** The statements that lock and read a session in a transaction. */
+export interface SessionLocks {
+  readonly sql: SessionSql
+  /** The added columns that `sql` reads. @default none */
+  readonly columns?: AddedColumns
+  /** The types of the ids. @default the type that the database infers */
+  readonly ids?: IdTypes
 }
 
 /** Returns the SQL that reads sessions and users, with dates in milliseconds or ISO 8601. */
@@ -43,18 +52,30 @@ export function sessionSql(
     return reference
   }
 
-  const added = addedLists(columns)
-  const addedOf = (table: string, list: ColumnList = [], names: Readonly<Record<string, string | null>>) =>
-    list
-      .map(([name, type]) => `, ${addedExpression(table, type, names[name] ?? name)} as ${quote(name)}`)
-      .join('')
-
-  function addedExpression(table: string, type: ColumnType, column: string): string {
-    const reference = `${table}.${quote(column)}`
+  function addedExpression(reference: string, type: ColumnType): string {
     if (type === 'timestamp') return moment(reference, engine, dates)
     // Drivers read a bigint as text.
     return type === 'number' && engine === 'postgres' ? `${reference}::float8` : reference
   }
+
+  function foreign({ table, column, where }: ForeignColumn, lock: string): string {
+    const conditions = Object.entries(where).map(
+      ([name, own]) => `r.${quote(name)} = s.${quote(session.columns[own] ?? own)}`,
+    )
+    return `(select r.${quote(column)} from ${quote(table)} r where ${conditions.join(' and ')}${lock})`
+  }
+
+  const ofUser = Object.entries(columns.user).map(([name, { type }]) => {
+    const reference = `u.${quote(user.columns[name] ?? name)}`
+    return `, ${addedExpression(reference, type)} as ${quote(name)}`
+  })
+  const ofSession = (shapes: AddedColumns['session'], lock = '') =>
+    Object.entries(shapes)
+      .map(([name, { type, from }]) => {
+        const reference = from ? foreign(from, lock) : `s.${quote(session.columns[name] ?? name)}`
+        return `, ${addedExpression(reference, type)} as ${quote(name)}`
+      })
+      .join('')
 
   return {
     engine,
@@ -63,13 +84,14 @@ export function sessionSql(
       id: quote(session.columns.id),
       userId: quote(session.columns.userId),
       columns: listOf('s', SESSION_COLUMNS, session.columns),
-      added: addedOf('s', added?.session, session.columns),
+      added: ofSession(columns.session),
+      locked: ofSession(columns.session, engine === 'postgres' ? ' for share' : ''),
     },
     user: {
       table: quote(user.table),
       id: quote(user.columns.id),
       columns: listOf('u', USER_COLUMNS, user.columns),
-      added: addedOf('u', added?.user, user.columns),
+      added: ofUser.join(''),
     },
   }
 }

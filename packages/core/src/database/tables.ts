@@ -1,5 +1,5 @@
 import type { SelectType } from 'kysely'
-import type { AddedColumns } from '../session/added-columns.ts'
+import { type AddedColumns, storedColumns } from '../session/added-columns.ts'
 import type { AuthTables } from './schema.ts'
 
 /** A column. Not null unless it says so. */
@@ -178,18 +178,6 @@ export const INTERNAL_TABLES: Readonly<Record<InternalName, Table>> = {
   },
 } satisfies Described<InternalName>
 
-/** The log of revocations in SQLite. That of PostgreSQL has more columns. */
-export const SQLITE_LOG: Tables = {
-  'sallyport.revocation_log': {
-    columns: {
-      seq: { type: 'integer', isPrimaryKey: true, isAutoIncrement: true },
-      sessionId: nullableText,
-      userId: nullableText,
-      at: { type: 'text', default: { sql: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))" } },
-    },
-  },
-}
-
 const name = { type: 'varchar(255)', isPrimaryKey: true } as const
 
 /** Returns the tables in which Kysely records migrations. */
@@ -201,7 +189,8 @@ export function migrationRecords(table: string): Tables {
 }
 
 /** Adds the declared columns to `user` and `session`. */
-export function withColumns(tables: Tables, added: AddedColumns): Tables {
+export function withColumns(tables: Tables, columns: AddedColumns): Tables {
+  const added = storedColumns(columns)
   const extended = (['user', 'session'] as const).flatMap((name): [string, Table][] => {
     const table = tables[name]
     const columns = Object.entries(added[name]).map(

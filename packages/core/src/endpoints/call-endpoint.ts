@@ -40,7 +40,7 @@ export async function callEndpoint(
     change: (work) =>
       commit(database, async (trx, record) => {
         // The caller may have been signed out, banned, or demoted since.
-        const lock = { trx, columns: database.columns, now: config.now }
+        const lock = { trx, locks: database.locks, now: config.now }
         requireCaller(endpoint, await validateLocked(identity, lock), config)
         return work(trx, record)
       }),

@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini'
-import { type ColumnType, decodeColumn } from '../session/added-columns.ts'
+import { type ColumnType, decodeColumn, type ForeignColumn } from '../session/added-columns.ts'
 
 interface Column<Type extends ColumnType, Value> {
   /** A flag is a boolean; a timestamp is ISO 8601 in responses. @default 'text' */
@@ -9,14 +9,19 @@ interface Column<Type extends ColumnType, Value> {
   readonly schema: z.core.$ZodType<Value | null>
 }
 
-/** A column that a definition adds to the table `session`. Created if missing. */
-export type SessionColumn =
+type AddedColumn =
   | (Omit<Column<'text', string>, 'type'> & { readonly type?: 'text' | 'timestamp' })
   | Column<'number', number>
   | Column<'flag', boolean>
 
+/** A column that a definition adds to the table `session`. Created if missing. */
+export type SessionColumn = AddedColumn & {
+  /** Where Step 2 reads the value instead. @internal */
+  readonly from?: ForeignColumn
+}
+
 /** A column that a definition adds to the table `user`. Created if missing. */
-export type UserColumn = SessionColumn & {
+export type UserColumn = AddedColumn & {
   /** If true, users may set it with `POST /update-user`. @default false */
   readonly input?: boolean
 }

@@ -45,12 +45,13 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
       caller: 'user',
       input: anyQuery,
       output: z.object({ session, user }),
-      async run(_input, { identity, config, database: { db } }) {
+      async run(_input, { identity, session: own, config, database: { db } }) {
         const { userId, sessionId } = identity
-        const only = { currentId: sessionId, onlyId: sessionId, columns: sessionColumns }
+        const only = { currentId: sessionId, onlyId: sessionId }
         const [current] = await listSessionsOf(userId, { db, now: config.now(), ...only })
         if (current === undefined) throw new AuthError('SESSION_NOT_FOUND')
-        return { body: { session: current, user: await readUser(userId, { db, columns }) } }
+        // The output has the added columns of the session, and no other members.
+        return { body: { session: { ...own, ...current }, user: await readUser(userId, { db, columns }) } }
       },
     }),
 

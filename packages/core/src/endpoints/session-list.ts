@@ -1,18 +1,16 @@
 import Bowser from 'bowser'
 import type { AuthKysely } from '../database/schema.ts'
 import type { SessionResponse } from '../protocol.ts'
-import { decodeColumns, type SessionColumns } from './declared-columns.ts'
 
-/** Lists the unexpired sessions of a user, newest first, with the added `columns`. */
+/** Lists the unexpired sessions of a user, newest first. */
 export async function listSessionsOf(
   userId: string,
-  options: { db: AuthKysely; now: Date; currentId: string; onlyId?: string; columns?: SessionColumns },
+  options: { db: AuthKysely; now: Date; currentId: string; onlyId?: string },
 ): Promise<SessionResponse[]> {
-  const { db, now, currentId, onlyId, columns = {} } = options
+  const { db, now, currentId, onlyId } = options
   let query = db
     .selectFrom('session')
     .select(['id', 'createdAt', 'lastSeenAt', 'lastAuthenticatedAt', 'expiresAt', 'ipAddress', 'userAgent'])
-    .select(Object.keys(columns).map((name) => db.dynamic.ref<never>(name)))
     .where('userId', '=', userId)
     .where('expiresAt', '>', now)
     .orderBy('createdAt', 'desc')
@@ -20,7 +18,6 @@ export async function listSessionsOf(
   if (onlyId !== undefined) query = query.where('id', '=', onlyId)
   const rows = await query.execute()
   return rows.map((row) => ({
-    ...decodeColumns({ ...row }, columns),
     id: row.id,
     createdAt: new Date(row.createdAt).toISOString(),
     lastSeenAt: new Date(row.lastSeenAt).toISOString(),

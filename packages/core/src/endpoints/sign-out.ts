@@ -35,7 +35,7 @@ async function signOutByToken({ config, change, request, database }: EndpointCon
     const identity = await identify(request, 'mutation', config)
     const { sessionId, userId } = identity
     await change(async (trx, record) => {
-      const lock = { trx, columns: database.columns, now: config.now }
+      const lock = { trx, locks: database.locks, now: config.now }
       await validateLocked(identity, lock).catch(ignoreEndedOrBanned)
       await deleteSessions(trx, record, { sessionId, userId, cause: 'sign-out', at: config.now() })
     })

@@ -1,6 +1,5 @@
 import type { Engine } from '../database/mapping.ts'
-import type { Execute } from './lock-session.ts'
-import { LOCK_TIMEOUT_MS } from './locked-sessions.ts'
+import { type Execute, LOCK_TIMEOUT_MS } from './lock-session.ts'
 
 /** The interactive transactions of the app's own database client. */
 export interface ClientTransactions {

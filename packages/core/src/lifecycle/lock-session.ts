@@ -1,13 +1,13 @@
 import type { Engine, StoreMapping } from '../database/mapping.ts'
-import { sessionSql } from '../database/session-sql.ts'
+import { type SessionLocks, sessionSql } from '../database/session-sql.ts'
 import { ConfigurationError, isConfigurationError } from '../protocol/errors.ts'
 import { addedLists, NO_COLUMNS } from '../session/added-columns.ts'
-import type { SessionLocks } from '../session/auth-store.ts'
 import { isIdOf } from '../session/id-types.ts'
 import type { Session, SessionKey, StoredSession } from '../session/session.ts'
 import { type Row, toSession } from '../session/session-row.ts'
 import { type ProvedSession, type ValidateOptions, validateSession } from '../session/validate-session.ts'
-import { LOCK_TIMEOUT_MS } from './locked-sessions.ts'
+
+export const LOCK_TIMEOUT_MS = 5_000
 
 /**
  * Runs one statement in the app's transaction, and returns its rows or `{ rows }`. The tagged templates of
@@ -91,7 +91,7 @@ export function findLocked(
     `${ofUser}${lock}`,
   )
   const sessionQuery = query(
-    `select ${session.columns}${session.added} from ${session.table} s where s.${session.id} = `,
+    `select ${session.columns}${session.locked} from ${session.table} s where s.${session.id} = `,
     `${ofSession} and s.${session.userId} = `,
     `${ofUser}${lock}`,
   )

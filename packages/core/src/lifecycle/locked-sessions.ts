@@ -1,32 +1,25 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { SessionTable, UserTable } from '../database/schema.ts'
 import type { AuthTransaction } from '../database/session-database.ts'
-import { type AddedColumns, addedLists, NO_COLUMNS } from '../session/added-columns.ts'
+import type { SessionLocks } from '../database/session-sql.ts'
 import type { Session, SessionKey, SessionReader } from '../session/session.ts'
-import { toSession } from '../session/session-row.ts'
 import { type ProvedSession, validateSession } from '../session/validate-session.ts'
-
-export const LOCK_TIMEOUT_MS = 5_000
+import { type Execute, findLocked, LOCK_TIMEOUT_MS } from './lock-session.ts'
 
 /**
  * Creates the reader for Step 2 inside a transaction that is about to write. It sees every committed
  * revocation, and an uncommitted one waits for the end of this transaction.
  */
-export function lockedSessions(trx: AuthTransaction, columns: AddedColumns = NO_COLUMNS): SessionReader {
-  return {
-    async findSession(key) {
-      const user = await lockUser(trx, key.userId)
-      const session = user && (await lockSession(trx, key))
-      return user && session ? toSession(key, { user, session }, addedLists(columns)) : null
-    },
-  }
+export function lockedSessions(trx: AuthTransaction, locks: SessionLocks): SessionReader {
+  const execute: Execute = (query, ...values) => sql(query, ...values).execute(trx)
+  return { findSession: (key) => findLocked(execute, key, locks) }
 }
 
 export function validateLocked(
   identity: ProvedSession,
-  { trx, columns, now }: { trx: AuthTransaction; columns: AddedColumns; now: () => Date },
+  { trx, locks, now }: { trx: AuthTransaction; locks: SessionLocks; now: () => Date },
 ): Promise<Session> {
-  return validateSession(identity, lockedSessions(trx, columns), { now, lookupTimeoutMs: LOCK_TIMEOUT_MS })
+  return validateSession(identity, lockedSessions(trx, locks), { now, lookupTimeoutMs: LOCK_TIMEOUT_MS })
 }
 
 /** Locks a user until the transaction ends. Returns undefined if the user doesn't exist. */

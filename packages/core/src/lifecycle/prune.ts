@@ -67,7 +67,8 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
   }
   await remove('sallyport.rate_limit', { key: 'key', column: 'expire', upTo: now.getTime() })
   const logUpTo = new Date(now.getTime() - LOG_RETENTION_MS)
-  await remove('sallyport.revocation_log', { key: 'seq', column: 'at', upTo: logUpTo })
+  if (database.types.engine === 'postgres')
+    await remove('sallyport.revocation_log', { key: 'seq', column: 'at', upTo: logUpTo })
   for (const table of ['sallyport.service_token', 'sallyport.service_call', ...tables])
     await remove(table, { column: 'expiresAt', upTo: now })
   return report

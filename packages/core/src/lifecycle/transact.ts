@@ -1,21 +1,22 @@
 import type { AuthConfig } from '../config.ts'
 import type { AuthKysely } from '../database/schema.ts'
 import type { AuthTransaction } from '../database/session-database.ts'
+import type { SessionLocks } from '../database/session-sql.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
 import { AuthError } from '../protocol/errors.ts'
-import type { AddedColumns } from '../session/added-columns.ts'
 import { validateIdentity } from '../session/authenticate.ts'
 import { isConflict } from '../session/conflict.ts'
 import type { Session } from '../session/session.ts'
-import { LOCK_TIMEOUT_MS, lockedSessions } from './locked-sessions.ts'
+import { LOCK_TIMEOUT_MS } from './lock-session.ts'
+import { lockedSessions } from './locked-sessions.ts'
 
 /** Revocations wait for the transaction. */
 export const MAX_WORK_MS = 2_000
 
 export interface TransactOptions {
   readonly config: AuthConfig
-  readonly columns?: AddedColumns | undefined
+  readonly locks: SessionLocks
   /** Throws if the locked session may not do this. */
   readonly authorize?: (session: Session) => void
   /** Aborts when the caller stops waiting. Then nothing is written. */
@@ -33,7 +34,7 @@ export interface TransactOptions {
 export async function transact<Result>(
   db: AuthKysely,
   identity: Identity,
-  { config, columns, authorize, signal, limitStatements }: TransactOptions,
+  { config, locks, authorize, signal, limitStatements }: TransactOptions,
   work: (trx: AuthTransaction) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted()
@@ -44,7 +45,7 @@ export async function transact<Result>(
 
   async function run(trx: AuthTransaction): Promise<Result> {
     const lockConfig = { ...config, lookupTimeoutMs: LOCK_TIMEOUT_MS }
-    const sessions = lockedSessions(trx, columns)
+    const sessions = lockedSessions(trx, locks)
     authorize?.(await unlessAborted(validateIdentity(identity, { config: lockConfig, sessions })))
     // Otherwise the end of the transaction would wait for a statement that hangs.
     await limitStatements?.(trx, MAX_WORK_MS)

@@ -21,14 +21,8 @@ export interface RevocationFeed {
 
 type Subscriber = { readonly sessionId: string; readonly listener: () => void }
 
-/** A feed inside one process, which another feed may extend. */
-export interface MemoryFeed extends RevocationFeed {
-  /** Returns the keys of the subscribers; some may be equal. */
-  keys(): { sessionId: string; userId: string }[]
-}
-
 /** Creates a feed inside one process: listeners run before `publish` returns. */
-export function memoryFeed(): MemoryFeed {
+export function memoryFeed(): RevocationFeed {
   const subscribersByUser = new Map<string, Set<Subscriber>>()
   let revision = 0
 
@@ -42,10 +36,6 @@ export function memoryFeed(): MemoryFeed {
     get revision() {
       return revision
     },
-    keys: () =>
-      [...subscribersByUser].flatMap(([userId, subscribers]) =>
-        [...subscribers].map(({ sessionId }) => ({ sessionId, userId })),
-      ),
     subscribe({ sessionId, userId }, listener) {
       const subscriber = { sessionId, listener }
       const subscribers = subscribersByUser.get(userId) ?? new Set()

@@ -7,10 +7,25 @@ export interface ColumnShape {
   readonly default?: string | number | boolean
 }
 
+/** A column of the row in another table whose columns equal those of the session; null without such a row. */
+export interface ForeignColumn {
+  /** May include a schema. */
+  readonly table: string
+  readonly column: string
+  /** Names of stored session columns, by the column of the row. */
+  readonly where: Readonly<Record<string, string>>
+}
+
+/** A column added to `session`. */
+export interface SessionColumnShape extends ColumnShape {
+  /** Step 2 reads this instead. */
+  readonly from?: ForeignColumn
+}
+
 /** The columns that an auth definition adds to `user` and `session`, by name. Step 2 reads them too. */
 export interface AddedColumns {
   readonly user: Readonly<Record<string, ColumnShape>>
-  readonly session: Readonly<Record<string, ColumnShape>>
+  readonly session: Readonly<Record<string, SessionColumnShape>>
 }
 
 interface Values {
@@ -28,6 +43,13 @@ export type AddedValues<Columns extends AddedColumns['user']> = {
 }
 
 export const NO_COLUMNS: AddedColumns = { user: {}, session: {} }
+
+/** Returns the columns that the tables have: a foreign one is stored only if a `where` names it. */
+export function storedColumns({ user, session }: AddedColumns): AddedColumns {
+  const named = Object.values(session).flatMap(({ from }) => Object.values(from?.where ?? {}))
+  const stored = Object.entries(session).filter(([name, { from }]) => !from || named.includes(name))
+  return { user, session: Object.fromEntries(stored) }
+}
 
 export type ColumnList = readonly (readonly [name: string, type: ColumnType])[]
 

@@ -1,22 +1,11 @@
 import type { AuthTransaction, SessionDatabase } from '../database/session-database.ts'
-import type { SessionSql } from '../database/session-sql.ts'
+import type { SessionLocks } from '../database/session-sql.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
-import type { AddedColumns } from './added-columns.ts'
-import type { IdTypes } from './id-types.ts'
 import type { SessionReader } from './session.ts'
 
 /** The member of a database handle that holds its {@link AuthStore}. */
 export const authStore: unique symbol = Symbol.for('sallyport.authStore') as never
-
-/** The names with which `ctx.transaction` locks a session in a transaction of the app's own client. */
-export interface SessionLocks {
-  readonly sql: SessionSql
-  /** The added columns that `sql` reads. @default none */
-  readonly columns?: AddedColumns
-  /** The types of the ids. @default the type that the database infers */
-  readonly ids?: IdTypes
-}
 
 /** The parts of a database that guarded procedures use. */
 export interface AuthStore {

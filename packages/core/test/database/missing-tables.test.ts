@@ -23,9 +23,11 @@ const config = defineAuthConfig({
   now: clock.now,
 })
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] })
-const TABLES = ['audit', 'rate_limit', 'revocation_log', 'service_token', 'service_call'] as const
+const TABLES = ['audit', 'rate_limit', 'service_token', 'service_call'] as const
 
 describe.each(await databaseKinds())('$name', ({ name, create }) => {
+  const isSqlite = name === 'SQLite'
+  const tables = isSqlite ? TABLES : [...TABLES, 'revocation_log' as const]
   let database: TestDatabase
   let opened: OpenDatabase
   let other: OpenDatabase
@@ -71,18 +73,16 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     ['prunes', async () => expect(await auth.prune()).toMatchObject({ 'sallyport.audit': 0 })],
   ]
   const drops = [
-    ...TABLES.map(
+    ...tables.map(
       (table) => [table, () => database.run(`drop table if exists ${database.internal(table)}`)] as const,
     ),
     [
       'all tables',
       async () => {
-        for (const table of TABLES) await database.run(`drop table if exists ${database.internal(table)}`)
+        for (const table of tables) await database.run(`drop table if exists ${database.internal(table)}`)
       },
     ] as const,
-    ...(name === 'PostgreSQL'
-      ? [['the schema', () => database.run('drop schema sallyport cascade')] as const]
-      : []),
+    ...(isSqlite ? [] : [['the schema', () => database.run('drop schema sallyport cascade')] as const]),
   ]
 
   describe.each(drops)('after a tool dropped %s', (_name, drop) => {
@@ -91,7 +91,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       await use()
     })
 
-    test('the next change of a session is logged', async () => {
+    test.skipIf(isSqlite)('the next change of a session is logged', async () => {
       await drop()
       const { id } = await createSession(auth.database, { userId: root.userId, config })
       await opened.db.selectFrom('sallyport.revocation_log').select('seq').execute()
@@ -104,11 +104,10 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       const { id } = await createSession(auth.database, { userId: root.userId, config })
       const listener = vi.fn<() => void>()
       onTestFinished(other.revocations.subscribe({ sessionId: id, userId: root.userId }, listener))
+      await until(() => !isSqlite || listener.mock.calls.length > 0)
       await drop()
       await opened.db.selectFrom('sallyport.audit').select('id').limit(1).execute()
-      await opened.db.selectFrom('sallyport.revocation_log').select('seq').limit(1).execute()
-      // A connection of SQLite notices the new table when it reads.
-      await takeLog(database)
+      if (!isSqlite) await opened.db.selectFrom('sallyport.revocation_log').select('seq').limit(1).execute()
       listener.mockClear()
       await database.run(`delete from session where id = ${literal(id)}`)
       await until(() => listener.mock.calls.length > 0)

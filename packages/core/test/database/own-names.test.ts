@@ -1,9 +1,10 @@
 import { ConfigurationError, defineAuthConfig, staticJwks } from '@sallyport/core'
 import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { columnsOf, createSigningKey } from '@sallyport/core/internal/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
+import { organization } from '@sallyport/core/plugins/organization'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
@@ -13,16 +14,22 @@ import { databaseKinds } from '../support/database-kinds.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
 import { until } from '../support/until.ts'
 
+/** The tokens of delivered invitations. */
+const tokens: string[] = []
 const signingKeys = { keys: [await createSigningKey()] }
 const baseUrl = 'http://localhost:3000'
 const config = defineAuthConfig({ baseUrl, jwks: staticJwks(parseSigningKeys(signingKeys).publicJwks) })
 const definition = defineAuth({
   config,
   signingKeys,
-  plugins: [emailPassword(), admin()],
+  plugins: [
+    emailPassword(),
+    admin(),
+    organization({ deliverInvitation: async ({ token }) => void tokens.push(token) }),
+  ],
   user: { additionalFields: { favoriteColor: { schema: z.string().nullable(), input: true } } },
 })
-const columns = { user: { favoriteColor: { type: 'text' } }, session: {} } as const
+const columns = columnsOf(definition)
 
 const kinds = await databaseKinds()
 const toSnake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -173,8 +180,7 @@ describe.each(kinds)('our endpoints on the snake_case tables of an app, $name', 
     expect(JSON.stringify(body)).toContain('user.role-changed')
   })
 
-  // A file that the app's tool migrates has no triggers.
-  test.skipIf(isSqlite)('publish a session that was deleted by hand', async () => {
+  test('publish a session that was deleted by hand', async () => {
     const ada = await signUp()
     let heard = 0
     const unsubscribe = opened.revocations.subscribe(ada, () => heard++)
@@ -185,6 +191,36 @@ describe.each(kinds)('our endpoints on the snake_case tables of an app, $name', 
     await until(() => heard > heardBefore)
     unsubscribe()
     expect((await ada.call('getSession')).status).toBe(401)
+  })
+
+  test('create organizations, and change memberships', async () => {
+    const [ada, bob] = [await signUp(), await signUp()]
+    const activeOf = async ({ call }: typeof ada) => {
+      const { session } = (await call('getSession')).body
+      return [session.activeOrganizationId, session.activeOrganizationRole]
+    }
+    const { id: organizationId } = (await ada.call('createOrganization', { name: 'Acme' })).body.organization
+    expect(await activeOf(ada)).toEqual([organizationId, 'owner'])
+    const invitation = { organizationId, email: bob.email, role: 'member' }
+    expect((await ada.call('inviteMember', invitation)).status).toBe(200)
+    const { invitations } = (await ada.call('listInvitations', { organizationId })).body
+    expect(invitations).toMatchObject([{ email: bob.email, inviterId: ada.userId }])
+    await until(() => tokens.length > 0)
+    expect((await bob.call('acceptInvitation', { token: tokens.pop() })).status).toBe(200)
+    const { members } = (await bob.call('listMembers', { organizationId })).body
+    expect(members).toMatchObject([
+      { userId: ada.userId, email: ada.email, role: 'owner' },
+      { userId: bob.userId, email: bob.email, role: 'member' },
+    ])
+    expect(await activeOf(bob)).toEqual([organizationId, 'member'])
+    const member = { organizationId, userId: bob.userId }
+    expect((await ada.call('setMemberRole', { ...member, role: 'admin' })).status).toBe(200)
+    expect(await activeOf(bob)).toEqual([organizationId, 'admin'])
+    await database.run(`delete from member where "userId" = '${bob.userId}'`)
+    expect(await activeOf(bob)).toEqual([null, null])
+    const { organization: own } = (await bob.call('createOrganization', { name: 'Own' })).body
+    expect(await activeOf(bob)).toEqual([own.id, 'owner'])
+    expect((await ada.call('deleteUser')).status).toBe(200)
   })
 
   test('prune what has expired', async () => {

@@ -51,7 +51,7 @@ describe.each(kinds)('$name with $driver', ({ name, create }) => {
       expect(await validate()).toBe(reason)
       const locked = opened.db
         .transaction()
-        .execute((trx) => validateSession(ada, lockedSessions(trx), config))
+        .execute((trx) => validateSession(ada, lockedSessions(trx, opened.locks), config))
       expect(await reasonOf(locked)).toBe(reason)
     })
 
@@ -407,7 +407,7 @@ describe.each(kinds)('$name with $driver', ({ name, create }) => {
       })
       const locked = await wide.db
         .transaction()
-        .execute(async (trx) => lockedSessions(trx, columns).findSession(carol))
+        .execute(async (trx) => lockedSessions(trx, wide.locks).findSession(carol))
       expect(locked).toEqual(found)
     })
 

@@ -39,7 +39,6 @@ async function clear({ db }: Pick<TestAuth, 'db'>): Promise<void> {
   await withOwnTables(db).deleteFrom('organization').execute()
   await db.deleteFrom('user').execute()
   await db.deleteFrom('sallyport.audit').execute()
-  await db.deleteFrom('sallyport.revocation_log').execute()
   await db.deleteFrom('sallyport.rate_limit').execute()
 }
 

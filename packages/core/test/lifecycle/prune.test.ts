@@ -5,6 +5,7 @@ import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PruneOptions, PruneReport } from '../../src/lifecycle/prune.ts'
 import { prune } from '../../src/lifecycle/prune.ts'
+import { databaseKinds } from '../support/database-kinds.ts'
 import { collectRevocations } from '../support/revocations.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -16,12 +17,7 @@ const { userId } = await auth.createUser()
 const published = collectRevocations(database.revocations)
 afterAll(() => auth.close())
 beforeEach(async () => {
-  for (const table of [
-    'session',
-    'sallyport.audit',
-    'sallyport.rate_limit',
-    'sallyport.revocation_log',
-  ] as const)
+  for (const table of ['session', 'sallyport.audit', 'sallyport.rate_limit'] as const)
     await db.deleteFrom(table).execute()
   events.length = 0
   published.length = 0
@@ -109,7 +105,6 @@ describe('sessions', () => {
       session: 5,
       'sallyport.audit': 0,
       'sallyport.rate_limit': 0,
-      'sallyport.revocation_log': 0,
       'sallyport.service_token': 0,
       'sallyport.service_call': 0,
     })
@@ -168,13 +163,16 @@ test('deletes rate limit counters once they expire, and keeps one without an end
   expect((await keys()).sort()).toEqual(['endless', 'running'])
 })
 
-test('deletes revocation log entries after an hour, in batches', async () => {
+test('deletes revocation log entries after an hour, in batches, in PostgreSQL', async () => {
+  const [, postgres] = await databaseKinds()
+  const opened = await (await postgres.create()).open()
+  const { db } = opened
   const add = (at: Date, userId: string) =>
     db.insertInto('sallyport.revocation_log').values({ sessionId: null, userId, at }).execute()
   const HOUR_MS = 60 * 60 * 1000
   for (const user of ['a', 'b', 'c']) await add(before(HOUR_MS), user)
   await add(before(HOUR_MS - 1), 'kept')
-  expect(await run({ batchSize: 2 })).toMatchObject({ 'sallyport.revocation_log': 3 })
+  expect(await prune(opened, { now: now(), batchSize: 2 })).toMatchObject({ 'sallyport.revocation_log': 3 })
   const left = await db.selectFrom('sallyport.revocation_log').select('userId').execute()
   expect(left).toEqual([{ userId: 'kept' }])
 })
@@ -211,7 +209,6 @@ describe('the tables of plugins', () => {
       session: 0,
       'sallyport.audit': 0,
       'sallyport.rate_limit': 0,
-      'sallyport.revocation_log': 0,
       'sallyport.service_token': 0,
       'sallyport.service_call': 0,
       verification: 0,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -9,29 +9,32 @@ import { temporaryDirectory } from './temporary-directory.ts'
 export interface DrizzleApp {
   /** Replaces the schema. */
   write(schema: string): void
-  /** Runs `drizzle-kit push --force`, and returns its output. */
+  /** Runs `drizzle-kit push --force`, and returns its output with the statements. */
   push(): Promise<string>
   /** Runs `drizzle-kit generate`, then `drizzle-kit migrate`. */
   migrate(): Promise<string>
+  /** The same, as an app does whose other tables exist: its first migration is only about this table. */
+  migrateOnly(table: string): Promise<string>
 }
+
+/** Separates the statements of a migration. */
+const BREAKPOINT = '--> statement-breakpoint'
 
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 const DRIZZLE_KIT = fileURLToPath(new URL('bin.cjs', import.meta.resolve('drizzle-kit')))
 
-/**
- * Creates an app with a Drizzle schema. Its packages are those of the workspace.
- *
- * @param options added to `drizzle.config.ts`
- */
-export function drizzleApp(
-  url: string,
-  schema: string,
-  options: { readonly tablesFilter?: readonly string[] } = {},
-): DrizzleApp {
+/** Creates an app with a Drizzle schema. Its packages are those of the workspace. */
+export function drizzleApp(url: string, schema: string): DrizzleApp {
   const folder = temporaryDirectory()
   const dialect = url.startsWith('postgres') ? 'postgresql' : 'sqlite'
   symlinkSync(NODE_MODULES, join(folder, 'node_modules'))
-  const config = { dialect, schema: './schema.ts', out: './migrations', dbCredentials: { url }, ...options }
+  const config = {
+    dialect,
+    schema: './schema.ts',
+    out: './migrations',
+    dbCredentials: { url },
+    verbose: true,
+  }
   writeFileSync(join(folder, 'drizzle.config.ts'), `export default ${JSON.stringify(config)}`)
   const write = (text: string) => writeFileSync(join(folder, 'schema.ts'), text)
   write(schema)
@@ -53,6 +56,15 @@ export function drizzleApp(
     write,
     push: () => run('push', '--force'),
     migrate: async () => (await run('generate')) + (await run('migrate')),
+    async migrateOnly(table) {
+      const generated = await run('generate')
+      for (const file of globSync(join(folder, 'migrations', '*.sql'))) {
+        const statements = readFileSync(file, 'utf8').split(BREAKPOINT)
+        const kept = statements.filter((statement) => new RegExp(`TABLE .${table}.`).test(statement))
+        writeFileSync(file, kept.join(BREAKPOINT))
+      }
+      return generated + (await run('migrate'))
+    },
   }
 }
 

@@ -42,12 +42,14 @@ export async function insertInvitation(
     email,
     role: 'member',
     token: await hashSecret(token),
-    inviterId,
   }
   const expiresAt = new Date(createdAt.getTime() + 3_600_000)
-  await withOwnTables(db)
+  const tables = withOwnTables(db)
+  const members = tables.selectFrom('member').select('id').where('organizationId', '=', organizationId)
+  const { id: memberId } = await members.where('userId', '=', inviterId).executeTakeFirstOrThrow()
+  await tables
     .insertInto('invitation')
-    .values({ ...row, expiresAt, createdAt })
+    .values({ ...row, memberId, expiresAt, createdAt })
     .execute()
   return { invitationId, token }
 }

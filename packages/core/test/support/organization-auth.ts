@@ -22,6 +22,7 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import type { TestClock } from '@sallyport/core/testing'
 import { afterAll, vi } from 'vitest'
 import { type OrganizationKysely, withOwnTables } from '../../src/plugins/organization/tables.ts'
+import type { SessionKey } from '../../src/session/session.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
@@ -53,8 +54,8 @@ export interface OrganizationAuth extends Pick<Auth<Plugins>, 'api' | 'handler' 
   insertMember(organizationId: string, userId: string, role: string): Promise<void>
   /** Creates an organization with an owner, an admin, and a member, whose active organization it is. */
   createCompany(): Promise<Company>
-  /** Returns the organization and role in the row of a session. */
-  activeOf(person: Pick<OrganizationPerson, 'sessionId'>): Promise<[id: string | null, role: string | null]>
+  /** Returns the organization and role that Step 2 reads. */
+  activeOf(person: SessionKey): Promise<[id: string | null, role: string | null]>
 }
 
 export interface Company {
@@ -65,16 +66,18 @@ export interface Company {
 }
 
 /**
- * Starts a server in memory, or on an empty PostgreSQL database. It is closed after the tests of the file.
+ * Starts a server in memory, or on an empty database. It is closed after the tests of the file.
  */
 export async function startOrganizationAuth(
   options: Omit<OrganizationOptions, 'deliverInvitation'> & {
     /** Null delivers nothing. @default to {@link OrganizationAuth.takeInvitation} */
     deliverInvitation?: DeliverInvitation | null
-    postgresUrl?: string
+    url?: string
+    /** If false, the tables exist. @default true */
+    migrate?: boolean
   } = {},
 ): Promise<OrganizationAuth> {
-  const { postgresUrl, deliverInvitation = take, ...organizationOptions } = options
+  const { url = ':memory:', migrate = true, deliverInvitation = take, ...organizationOptions } = options
   const deliveries: InvitationDelivery[] = []
   const events: AuthEvent[] = []
   const errors: unknown[] = []
@@ -94,10 +97,9 @@ export async function startOrganizationAuth(
   ]
   const definition = defineAuth({ config, signingKeys, plugins })
   const columns = columnsOf(definition)
-  const opened =
-    postgresUrl === undefined
-      ? await openSqlite(':memory:', { columns })
-      : await openPostgres(postgresUrl, { columns })
+  const opened = url.startsWith('postgres')
+    ? await openPostgres(url, { columns, migrate })
+    : await openSqlite(url, { columns, migrate })
   afterAll(opened.close)
   const auth = await createAuth(definition, opened, {
     pruneEverySeconds: 0,
@@ -166,13 +168,12 @@ export async function startOrganizationAuth(
       }
       return { id, owner, admin, member }
     },
-    async activeOf({ sessionId }) {
-      const session = await db
-        .selectFrom('session')
-        .select(['activeOrganizationId', 'activeOrganizationRole'])
-        .where('id', '=', sessionId)
-        .executeTakeFirstOrThrow()
-      return [session.activeOrganizationId, session.activeOrganizationRole]
+    async activeOf(person) {
+      const session = await database.sessions.findSession(person)
+      return [
+        Reflect.get({ ...session }, 'activeOrganizationId'),
+        Reflect.get({ ...session }, 'activeOrganizationRole'),
+      ]
     },
   }
 }

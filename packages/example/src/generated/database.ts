@@ -11,10 +11,26 @@ export const authColumns: AddedColumns = {
   },
   "session": {
     "activeOrganizationId": {
-      "type": "text"
+      "type": "text",
+      "from": {
+        "table": "member",
+        "column": "organizationId",
+        "where": {
+          "organizationId": "activeOrganizationId",
+          "userId": "userId"
+        }
+      }
     },
     "activeOrganizationRole": {
-      "type": "text"
+      "type": "text",
+      "from": {
+        "table": "member",
+        "column": "role",
+        "where": {
+          "organizationId": "activeOrganizationId",
+          "userId": "userId"
+        }
+      }
     },
     "deviceName": {
       "type": "text"
@@ -30,7 +46,7 @@ export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
     "email": string
     "role": string
     "token": string
-    "inviterId": string
+    "memberId": string
     "expiresAt": Timestamp
     "createdAt": Timestamp
   }
@@ -56,7 +72,6 @@ export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
   }
   "session": {
     "activeOrganizationId": string | null
-    "activeOrganizationRole": string | null
     "deviceName": string | null
   }
   "user": {

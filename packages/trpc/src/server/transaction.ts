@@ -104,8 +104,8 @@ export function createTransaction(
       const { database, limitStatements } = store
       if (database === undefined)
         return await transactInClient(identity, { ...options, ...clientOf(ctx, store) }, work)
-      const { db, columns } = database
-      return await transact(db, identity, { ...options, columns, limitStatements }, async (trx) => work(trx))
+      const { db, locks } = database
+      return await transact(db, identity, { ...options, locks, limitStatements }, async (trx) => work(trx))
     } catch (cause) {
       const isCallerGone = signal?.aborted && cause === signal.reason
       throw isCallerGone ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause }) : cause

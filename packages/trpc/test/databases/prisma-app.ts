@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
+import { PrismaBetterSqlite3 } from '@prisma/adapter-better-sqlite3'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { Pool } from 'pg'
 
@@ -42,7 +43,7 @@ interface EngineModule {
   }
 }
 interface AdapterModule {
-  bindMigrationAwareSqlAdapterFactory(factory: PrismaPg): object
+  bindMigrationAwareSqlAdapterFactory(factory: PrismaBetterSqlite3 | PrismaPg): object
 }
 
 const filters: Filters = { externalTables: [], externalEnums: [] }
@@ -79,6 +80,14 @@ class CatalogAdapter extends PrismaPg {
   }
 }
 
+/** Opens the database as Prisma's command line does. The adapter of SQLite closes the file after each command. */
+function openAdapter(url: string): { adapter: PrismaBetterSqlite3 | PrismaPg; close(): Promise<void> } {
+  if (!url.startsWith('postgres'))
+    return { adapter: new PrismaBetterSqlite3({ url: `file:${url}` }), close: async () => {} }
+  const pool = new Pool({ connectionString: url, max: 2 })
+  return { adapter: new CatalogAdapter(pool), close: () => pool.end() }
+}
+
 interface RowDescription {
   readonly fields: { dataTypeID: number }[]
 }
@@ -86,10 +95,10 @@ interface RowDescription {
 /** Creates an app whose tables Prisma's schema engine manages. The engine is WebAssembly. */
 export async function prismaApp(url: string): Promise<PrismaApp> {
   const core = createRequire(new URL('../../../core/package.json', import.meta.url))
-  const adapter = createRequire(createRequire(import.meta.url).resolve('@prisma/adapter-pg'))
+  const pg = createRequire(createRequire(import.meta.url).resolve('@prisma/adapter-pg'))
   const { SchemaEngine } = await importFrom<EngineModule>(core, '@prisma/schema-engine-wasm')
   const { bindMigrationAwareSqlAdapterFactory } = await importFrom<AdapterModule>(
-    adapter,
+    pg,
     '@prisma/driver-adapter-utils',
   )
   const filesOf = (content: string): Files => ({ files: [{ path: 'schema.prisma', content }] })
@@ -98,14 +107,14 @@ export async function prismaApp(url: string): Promise<PrismaApp> {
     schema: string,
     run: (engine: Engine) => Promise<Result>,
   ): Promise<Result> {
-    const pool = new Pool({ connectionString: url, max: 2 })
-    const factory = bindMigrationAwareSqlAdapterFactory(new CatalogAdapter(pool))
+    const { adapter, close } = openAdapter(url)
+    const factory = bindMigrationAwareSqlAdapterFactory(adapter)
     const engine = await SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, factory)
     try {
       return await run(engine)
     } finally {
       engine.free()
-      await pool.end()
+      await close()
     }
   }
 

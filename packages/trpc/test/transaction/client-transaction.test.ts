@@ -1,4 +1,4 @@
-import { type AuthDatabase, type AuthStore, type Reason, withAuthStore } from '@sallyport/core'
+import { type AuthDatabase, type Reason, withAuthStore } from '@sallyport/core'
 import { openPostgresStore } from '@sallyport/core/postgres'
 import { openSqliteStore } from '@sallyport/core/sqlite'
 import {
@@ -244,15 +244,4 @@ describe('ctx.transaction with Drizzle on better-sqlite3', async () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(await app.notes()).toEqual([])
   })
-})
-
-test('a store whose client has no transactions offers none', async () => {
-  const { app, pool, store } = await onPostgres()
-  const { sessions, revocations } = store
-  const readOnly: Omit<AuthStore, 'database' | 'locks'> = { sessions, revocations }
-  const write = procedure(app, withAuthStore(drizzle({ client: pool }), readOnly), async (ctx) =>
-    // @ts-expect-error the client of ctx.db has no interactive transactions
-    ctx.transaction(async () => {}),
-  )
-  await expect(write(await app.signIn(), {})).rejects.toThrow('a store with transactions')
 })

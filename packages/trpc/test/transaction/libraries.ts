@@ -98,8 +98,13 @@ model Note {
 
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 
-/** Generates Prisma's client from the schema, for the duration of the tests. */
 async function generatePrismaClient(): Promise<PrismaConstructor> {
+  const { PrismaClient } = await import(pathToFileURL(join(generatePrisma(), 'client', 'client.ts')).href)
+  return PrismaClient
+}
+
+/** Generates `client/client.ts` from the schema, and returns its folder, which is removed after the tests. */
+export function generatePrisma(): string {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-prisma-'))
   afterAll(() => rmSync(directory, { recursive: true }))
   symlinkSync(NODE_MODULES, join(directory, 'node_modules'))
@@ -112,6 +117,5 @@ async function generatePrismaClient(): Promise<PrismaConstructor> {
     env,
     stdio: 'pipe',
   })
-  const { PrismaClient } = await import(pathToFileURL(join(directory, 'client', 'client.ts')).href)
-  return PrismaClient
+  return directory
 }

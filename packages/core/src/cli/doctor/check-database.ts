@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Dialect, Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
+import { columnsOf } from '../../database/columns.ts'
 import { expectedOfDatabase } from '../../database/expected.ts'
 import { inspect, type Problem } from '../../database/inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames } from '../../database/internal-tables.ts'
@@ -18,9 +19,12 @@ export async function checkDatabase(url: string, plugins: readonly AuthPlugin[])
   }
   const db = new Kysely<unknown>({ dialect: await connect(url) })
   try {
-    const { tables } = await recordTables(plugins, internal.engine)
+    const tables = await recordTables(plugins, internal.engine)
     const migrates = await isMigrated(db, internal)
-    return await inspect(db, expectedOfDatabase(internal, { tables, migrates }))
+    return await inspect(
+      db,
+      expectedOfDatabase(internal, { tables, migrates, columns: columnsOf({ plugins }) }),
+    )
   } finally {
     await db.destroy()
   }

@@ -3,13 +3,7 @@ import { INTERNAL_SCHEMA, prefixed } from '../../database/internal-tables.ts'
 import type { Engine } from '../../database/mapping.ts'
 import { migrationTableOf } from '../../database/migrations.ts'
 import { recordTables } from '../../database/record-tables.ts'
-import {
-  INTERNAL_TABLES,
-  migrationRecords,
-  SQLITE_LOG,
-  type Table,
-  type Tables,
-} from '../../database/tables.ts'
+import { INTERNAL_TABLES, migrationRecords, type Table, type Tables } from '../../database/tables.ts'
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
 
@@ -21,7 +15,7 @@ export async function schemaTables(
   plugins: readonly AuthPlugin[],
   { schema, dialect }: { schema: string; dialect: Engine },
 ): Promise<{ columns: AddedColumns; tables: Tables }> {
-  const { tables } = await recordTables(plugins, dialect)
+  const tables = await recordTables(plugins, dialect)
   const columns = columnsOf({ plugins })
   const isTool = schema === 'drizzle' || schema === 'prisma'
   if (!isTool) return { columns, tables }
@@ -48,7 +42,7 @@ function withoutDeferred(tables: Tables): Tables {
 function internalTables(plugins: readonly AuthPlugin[]): Tables {
   const owners = plugins.filter(({ migrations }) => migrations !== undefined).map(({ id }) => id)
   const records = [null, ...owners].map((owner) => migrationRecords(migrationTableOf(owner)))
-  const tables: Tables = Object.assign({ ...INTERNAL_TABLES, ...SQLITE_LOG }, ...records)
+  const tables: Tables = Object.assign({ ...INTERNAL_TABLES }, ...records)
   return Object.fromEntries(
     Object.entries(tables).map(([name, table]) => [prefixed(name.replace(`${INTERNAL_SCHEMA}.`, '')), table]),
   )

@@ -4,6 +4,7 @@ import {
   type Dialect,
   IdentifierNode,
   PostgresDriver as KyselyDriver,
+  PostgresAdapter,
   PostgresDialect,
   PostgresQueryCompiler,
   type QueryResult,
@@ -20,6 +21,7 @@ import { orUnavailable } from './errors.ts'
  */
 export function postgresDialect(driver: PostgresDriver, options: { schema: string }): Dialect {
   return Object.assign(new PostgresDialect(NO_POOL), {
+    createAdapter: () => new DialectAdapter(),
     createDriver: () => new DialectDriver(driver),
     createQueryCompiler: () => new SchemaCompiler(options.schema),
   })
@@ -38,6 +40,12 @@ class SchemaCompiler extends PostgresQueryCompiler {
     const isInternal = node.schema?.name === INTERNAL_SCHEMA
     super.visitSchemableIdentifier(isInternal ? { ...node, schema: this.#schema } : node)
   }
+}
+
+/** Without Kysely's lock of a session: a pool could release it on another connection, and keep it forever. */
+class DialectAdapter extends PostgresAdapter {
+  override async acquireMigrationLock(): Promise<void> {}
+  override async releaseMigrationLock(): Promise<void> {}
 }
 
 /** Kysely's own driver needs a pool of the package `pg`. Ours overrides what uses it. */

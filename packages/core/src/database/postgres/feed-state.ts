@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { LOG_FUNCTION, type PostgresTrigger } from '../postgres-triggers.ts'
+import { quote } from '../mapping.ts'
+import type { TableTriggers } from '../postgres-triggers.ts'
 import type { AuthKysely } from '../schema.ts'
 import { INTERNAL_TABLES } from '../tables.ts'
 
@@ -15,8 +16,7 @@ export interface FeedState {
 
 interface Wanted {
   readonly schema: string
-  readonly triggers: readonly PostgresTrigger[]
-  readonly version: string
+  readonly watched: readonly TableTriggers[]
 }
 
 const TABLES = [
@@ -25,44 +25,52 @@ const TABLES = [
 ]
 
 /** Reads the catalog, which needs no rights on the schema. */
-export async function readFeedState(
-  db: AuthKysely,
-  { schema, triggers, version }: Wanted,
-): Promise<FeedState> {
-  const expected = triggers.map(({ table, name, type, arguments: columns }) => ({
-    table,
-    name,
-    type,
-    // PostgreSQL ends each argument with a null byte.
-    arguments: Buffer.from(columns.map((column) => `${column}\0`).join('')).toString('hex'),
-  }))
-  const { rows } = await sql<{ triggers: number; enabled: number; tables: number; version: string | null }>`
-    with wanted as (
-      select to_regclass("table") as relation, name, type, arguments
-        from json_to_recordset(${JSON.stringify(expected)}::json)
-          as given ("table" text, name text, type int, arguments text)
-    ), trigger as (
-      select wanted.*, t.tgtype, t.tgargs, p.oid is not null as is_ours
-        from wanted join pg_trigger t on t.tgrelid = wanted.relation and t.tgname = wanted.name and t.tgenabled in ('O', 'A')
-        left join (pg_proc p join pg_namespace n on n.oid = p.pronamespace)
-          on p.oid = t.tgfoid and n.nspname = ${schema} and p.proname = ${LOG_FUNCTION}
+export async function readFeedState(db: AuthKysely, { schema, watched }: Wanted): Promise<FeedState> {
+  const wanted = watched.flatMap(({ table, logFunction, triggers }) =>
+    triggers.map(({ name, type }) => ({ table: quote(table), function: logFunction, name, type })),
+  )
+  const { rows } = await sql<{ triggers: number; enabled: number; tables: number }>`
+    with trigger as (
+      select t.tgtype = given.type and p.proname = given.function as is_current
+        from json_to_recordset(${JSON.stringify(wanted)}::json)
+          as given ("table" text, function text, name text, type int)
+        join pg_trigger t on t.tgrelid = to_regclass(given."table") and t.tgname = given.name
+          and t.tgenabled in ('O', 'A')
+        join pg_proc p on p.oid = t.tgfoid
+        join pg_namespace n on n.oid = p.pronamespace and n.nspname = ${schema}
     )
     select
-      (select count(*)::int4 from trigger
-        where is_ours and tgtype = type and encode(tgargs, 'hex') = arguments) as triggers,
-      (select count(*)::int4 from trigger where is_ours) as enabled,
+      (select count(*)::int4 from trigger where is_current) as triggers,
+      (select count(*)::int4 from trigger) as enabled,
       (select count(*)::int4 from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where n.nspname = ${schema} and c.relkind in ('r', 'p')
           and c.relname in (select json_array_elements_text(${JSON.stringify(TABLES)}::json))
           and has_schema_privilege(n.oid, 'usage')
           and has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
-          and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')) as tables,
-      (select obj_description(p.oid, 'pg_proc') from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-        where n.nspname = ${schema} and p.proname = ${LOG_FUNCTION}) as version`.execute(db)
+          and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')) as tables`.execute(
+    db,
+  )
   const [found] = rows
   const hasTables = found?.tables === TABLES.length
-  const isComplete = hasTables && found?.triggers === triggers.length && found.version === version
-  return { hasTables, hasTriggers: found?.enabled === triggers.length, isComplete }
+  const isComplete = hasTables && found.triggers === wanted.length
+  return { hasTables, hasTriggers: found?.enabled === wanted.length, isComplete }
+}
+
+/**
+ * Returns the tables that exist, and those whose rows change in statements on other tables, which run no
+ * statement triggers of these: partitioned tables, partitions, and inheriting tables. Foreign tables keep no
+ * rows of a statement.
+ */
+export async function findTables(
+  db: AuthKysely,
+  names: readonly string[],
+): Promise<{ tables: string[]; byRow: Set<string> }> {
+  const { rows } = await sql<{ name: string; isByRow: boolean }>`
+    select name, c.relkind <> 'r' or exists (select from pg_inherits where inhrelid = c.oid) as "isByRow"
+      from json_array_elements_text(${JSON.stringify(names)}::json) as given (name)
+      join pg_class c on c.oid = to_regclass(name)`.execute(db)
+  const byRow = rows.filter(({ isByRow }) => isByRow)
+  return { tables: rows.map(({ name }) => name), byRow: new Set(byRow.map(({ name }) => name)) }
 }
 
 /** Returns the statements that give the current role the rights to create the schema and the triggers. */

@@ -1,13 +1,12 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { quote, type StoreMapping } from '../mapping.ts'
+import { quote } from '../mapping.ts'
 import { createInternalTables, type MigrationDialect } from '../migrations.ts'
-import { LOG_FUNCTION, logFunctionStatement, postgresTriggers } from '../postgres-triggers.ts'
+import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../postgres-triggers.ts'
 import type { AuthKysely } from '../schema.ts'
 import { sqlState } from './errors.ts'
-import { type FeedState, missingGrants, readFeedState } from './feed-state.ts'
+import { type FeedState, findTables, missingGrants, readFeedState } from './feed-state.ts'
 
 /** The key of the advisory lock under which nodes that start together create the triggers in turn. */
 const INSTALLING = 7_255_597
@@ -20,9 +19,7 @@ const MAX_ATTEMPTS = 5
 const PERMISSION_DENIED = '42501'
 const LOCK_TIMEOUT = '55P03'
 
-export interface FeedOptions {
-  /** The names of another library's tables. */
-  readonly mapping?: StoreMapping | undefined
+export interface FeedOptions extends WatchedColumns {
   /** If true, a missing right is a warning. @default with a mapping */
   readonly mayLackRights?: boolean
 }
@@ -38,18 +35,20 @@ export interface FeedOptions {
 export async function installFeed(
   db: AuthKysely,
   types: MigrationDialect,
-  { mapping, mayLackRights = mapping !== undefined }: FeedOptions = {},
+  { mapping, columns, mayLackRights = mapping !== undefined }: FeedOptions = {},
 ): Promise<FeedState> {
-  const triggers = postgresTriggers(types, mapping)
-  const statement = logFunctionStatement(types)
-  const version = createHash('sha256').update(statement).digest('hex')
-  const wanted = { schema: types.schema, triggers, version }
+  const wantedTables = postgresTriggers(types, { mapping, columns }).map(({ table }) => quote(table))
+  const { tables, byRow } = await findTables(db, wantedTables)
+  const all = postgresTriggers(types, { mapping, columns, byRow })
+  // A plugin may create its table later.
+  const watched = all.filter(({ table }) => tables.includes(quote(table)))
+  const wanted = { schema: types.schema, watched }
   const before = await readFeedState(db, wanted)
   if (before.isComplete) return before
-  const fault = await install(db, { types, triggers, statement, version }).catch((error: unknown) => error)
+  const fault = await install(db, types, watched).catch((error: unknown) => error)
   const after = await readFeedState(db, wanted)
   if (fault === undefined || after.isComplete) return after
-  const problem = await explain(db, { fault, schema: types.schema, triggers })
+  const problem = await explain(db, { fault, schema: types.schema, tables })
   if (problem === null) throw fault
   if (!mayLackRights && stateOf(fault) === PERMISSION_DENIED)
     throw new ConfigurationError(problem, { cause: fault })
@@ -59,14 +58,11 @@ export async function installFeed(
   return after
 }
 
-interface Installation {
-  readonly types: MigrationDialect
-  readonly triggers: ReturnType<typeof postgresTriggers>
-  readonly statement: string
-  readonly version: string
-}
-
-async function install(db: AuthKysely, { types, triggers, statement, version }: Installation): Promise<void> {
+async function install(
+  db: AuthKysely,
+  types: MigrationDialect,
+  watched: readonly TableTriggers[],
+): Promise<void> {
   const { schema } = types
   await db.transaction().execute(async (trx) => {
     await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
@@ -74,21 +70,17 @@ async function install(db: AuthKysely, { types, triggers, statement, version }: 
     // Even with `if not exists`, creating a schema needs a right that the role may lack.
     if (rows.length === 0) await trx.schema.createSchema(schema).execute()
     await createInternalTables(trx, types)
-    const name = `${quote(`${schema}.${LOG_FUNCTION}`)}()`
-    for (const text of [
-      statement,
-      `grant execute on function ${name} to public`,
-      `comment on function ${name} is '${version}'`,
-    ])
-      await sql.raw(text).execute(trx)
+    for (const { logFunction, functionStatement } of watched) {
+      await sql.raw(functionStatement).execute(trx)
+      await sql`grant execute on function ${sql.id(schema, logFunction)}() to public`.execute(trx)
+    }
   })
-  for (const table of new Set(triggers.map(({ table }) => table))) {
-    const statements = triggers.filter((trigger) => trigger.table === table)
+  for (const { triggers } of watched) {
     await retryLocks(() =>
       db.transaction().execute(async (trx) => {
         await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
         await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx)
-        for (const { statement } of statements) await sql.raw(statement).execute(trx)
+        for (const { statement } of triggers) await sql.raw(statement).execute(trx)
       }),
     )
   }
@@ -113,19 +105,17 @@ function stateOf(error: unknown): string | null {
 interface Fault {
   readonly fault: unknown
   readonly schema: string
-  readonly triggers: readonly { readonly table: string }[]
+  /** Their quoted names. */
+  readonly tables: readonly string[]
 }
 
 /** Returns what the operator must do, or null for another error. */
-async function explain(db: AuthKysely, { fault, schema, triggers }: Fault): Promise<string | null> {
+async function explain(db: AuthKysely, { fault, schema, tables }: Fault): Promise<string | null> {
   switch (stateOf(fault)) {
     case LOCK_TIMEOUT:
       return 'A long transaction blocks the triggers on sessions and users. End it, and restart this process.'
     case PERMISSION_DENIED: {
-      const grants = await missingGrants(db, {
-        schema,
-        tables: [...new Set(triggers.map(({ table }) => table))],
-      })
+      const grants = await missingGrants(db, { schema, tables })
       const next =
         grants.length === 0 ? 'Start it once as the owner of the schema.' : `Run: ${grants.join('; ')};`
       return `The role may not create the tables and triggers of the schema ${schema}. ${next}`
@@ -141,6 +131,6 @@ export async function toGrantError(
   { error, schema }: { error: unknown; schema: string },
 ): Promise<unknown> {
   if (stateOf(error) !== PERMISSION_DENIED) return error
-  const problem = await explain(db, { fault: error, schema, triggers: [] })
+  const problem = await explain(db, { fault: error, schema, tables: [] })
   return problem === null ? error : new ConfigurationError(problem, { cause: error })
 }

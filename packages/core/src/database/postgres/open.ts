@@ -3,7 +3,7 @@ import { isAuthError } from '../../protocol/errors.ts'
 import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
-import { NO_COLUMNS } from '../../session/added-columns.ts'
+import { type AddedColumns, NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
 import type { Row } from '../../session/session-row.ts'
 import { checkMapping } from '../check-mapping.ts'
@@ -66,13 +66,13 @@ export async function openPostgres(
   const { names, mapping, plugins } = ownNames(options)
   return openNode(
     source,
-    { ...options, mapping, plugins },
+    { ...options, mapping, columns, plugins },
     async ({ kysely, connector, types, restorer }) => {
       const prepared = prepareTables(kysely, types, { columns, migrates, names })
       const migrations = await prepared.catch(async (error: unknown) => {
         throw await toGrantError(kysely, { error, schema: types.schema })
       })
-      const state = await installFeed(kysely, types, { mapping, mayLackRights: !migrates })
+      const state = await installFeed(kysely, types, { mapping, columns, mayLackRights: !migrates })
       const ids = { session: 'text', user: 'text' } as const
       const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
       const { findSession, revocations, limits, close } = await startNode(
@@ -80,17 +80,18 @@ export async function openPostgres(
         lookup,
       )
       const sessions = { findSession, findToken: postgresTokens(connector.driver.query, mapping) }
-      const database = { db: kysely, sessions, revocations, limits, columns, types, migrates, names }
+      const restore = () => restorer.restore(kysely)
+      const own = { columns, locks: lookup, types, migrates, names, restore }
+      const database = { db: kysely, sessions, revocations, limits, ...own }
       const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
       const tables = withColumns(USER_TABLES, columns)
       const stopWatching = await watchNode({
         ...{ kysely, restorer, state },
-        expected: expectedOfDatabase(types, { tables, migrates, names }),
+        expected: expectedOfDatabase(types, { tables, columns, migrates, names }),
       })
       return {
         ...database,
         db,
-        locks: lookup,
         migrations,
         close() {
           stopWatching()
@@ -132,15 +133,15 @@ export function openPostgresStore(
       return rows[0]
     })
     const isInteractive = connector.driver.connect !== undefined
-    const state = await installFeed(kysely, types, { mapping }).catch((error: unknown) => {
+    const state = await installFeed(kysely, types, { mapping, columns }).catch((error: unknown) => {
       if (isInteractive) throw error
       console.warn(NOT_INSTALLED)
       return NO_FEED
     })
     const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
     const { findSession, close, ...store } = await startNode({ kysely, connector, restorer, state }, lookup)
-    const stopPruning = pruneFeedHourly(kysely)
-    const expected = expectedOfStore(types, mapping)
+    const stopPruning = pruneFeedHourly(kysely, 'postgres')
+    const expected = expectedOfStore(types, { mapping, columns })
     const stopWatching = await watchNode({ kysely, restorer, state, expected })
     const writes = { db: kysely, locks: lookup, revocations: store.revocations }
     return {
@@ -170,6 +171,7 @@ interface Node {
 
 interface NodeOptions extends PostgresOptions {
   readonly mapping?: StoreMapping | undefined
+  readonly columns?: AddedColumns
   readonly plugins?: KyselyPlugin[]
 }
 
@@ -183,7 +185,7 @@ async function openNode<Result>(
   const types = postgresTypes(connector.schema)
   const restorer: TableRestorer = {
     internal: types,
-    restore: (db) => installFeed(db, types, { mapping: options.mapping }),
+    restore: (db) => installFeed(db, types, options),
   }
   const dialect = restoringDialect(postgresDialect(connector.driver, connector), restorer)
   try {

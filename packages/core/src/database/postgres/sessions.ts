@@ -13,7 +13,7 @@ import type { StoreMapping } from '../mapping.ts'
 import { type SessionSql, tokenStatement } from '../session-sql.ts'
 import type { PostgresConnector } from './connect.ts'
 import type { LookupConnection, Query } from './driver.ts'
-import { orUnavailable } from './errors.ts'
+import { orUnavailable, sqlState, UNDEFINED_TABLE } from './errors.ts'
 import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
 import { onPrimary } from './primary.ts'
 import { sharedLookups } from './shared-lookups.ts'
@@ -66,7 +66,7 @@ export function postgresLookups(
 
   const { find, ...lookups } = lookupQueue({
     openConnections: driver.openLookups ?? ((events) => sharedLookups(driver, events)),
-    prepare: async (connection) => void (await findAll(connection, [])),
+    prepare: (connection) => findAll(connection, []).then(() => {}, ignoreMissingTable),
     findAll,
     timeoutMs,
   })
@@ -75,6 +75,11 @@ export function postgresLookups(
       isIdOf(ids.session, key.sessionId) && isIdOf(ids.user, key.userId) ? find(key) : null,
     ...lookups,
   }
+}
+
+/** A plugin may not have created a table that Step 2 reads. Until then lookups fail, not connections. */
+function ignoreMissingTable(error: unknown): void {
+  if (sqlState(error) !== UNDEFINED_TABLE) throw error
 }
 
 /** Reads what the token endpoint needs from our own table `session`. */

@@ -4,10 +4,11 @@ import type { SqliteDatabase } from 'kysely'
 export interface SqliteConnection extends SqliteDatabase {
   readonly isOpen: boolean
   readonly inTransaction: boolean
-  /** Prepares a statement that returns its first row as an array. */
+  /** Prepares a statement that returns rows as arrays. */
   prepareRow<Values>(sql: string): RowStatement<Values>
 }
 
 export interface RowStatement<Values> {
   get(...parameters: string[]): Values | undefined
+  all(...parameters: string[]): Values[]
 }

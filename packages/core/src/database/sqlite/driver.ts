@@ -13,13 +13,6 @@ export type RunStatement = (sql: string, parameters?: readonly unknown[]) => Pro
 /** A feed that runs until it's closed. */
 export type OpenFeed = RevocationFeed & { close(): void }
 
-export interface FeedOptions {
-  /** Whether our triggers log the revocations of the file. */
-  readonly hasTriggers: boolean
-  /** Creates the log again if another tool dropped it. */
-  readonly restore: () => Promise<unknown>
-}
-
 /** Our tables, under the names of the app if it has a mapping. */
 export interface OwnTables {
   readonly columns: AddedColumns
@@ -33,7 +26,8 @@ export interface SqliteStoreDriver {
   readonly read: RunStatement
   /** Step 2 on any tables. */
   lookups(sql: SessionSql, columns: AddedColumns): SessionReader
-  feed(sql: SessionSql, options: FeedOptions): OpenFeed
+  /** @param passMs the time between passes of a feed that polls */
+  feed(sql: SessionSql, passMs: number): OpenFeed
   /** Closes our connections, and never a client that the app gave us. */
   close(): void
 }

@@ -40,7 +40,8 @@ export function libsqlConnection(client: LibsqlDatabase): SqliteConnection {
     prepareRow<Values>(sql: string) {
       const statement = client.prepare(sql).raw()
       // After `get`, libsql keeps the read transaction open.
-      return { get: (...parameters: string[]) => statement.all(...parameters)[0] as Values | undefined }
+      const all = (...parameters: string[]) => statement.all(...parameters) as Values[]
+      return { all, get: (...parameters: string[]): Values | undefined => all(...parameters)[0] }
     },
     close: () => void client.close(),
   }

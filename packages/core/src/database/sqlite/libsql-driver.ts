@@ -11,7 +11,7 @@ import { createBusyRetry, isRejectedStatement } from './errors.ts'
 import { leaseFeed } from './lease-feed.ts'
 import { libsqlStatements } from './libsql-statements.ts'
 import { libsqlWriteQueue } from './libsql-write-queue.ts'
-import { pollingFeed } from './polling-feed.ts'
+import { pollingFeed, pollStatement } from './polling-feed.ts'
 import { remoteLookups, type TokenRow, toSessionToken } from './sessions.ts'
 
 /**
@@ -30,10 +30,9 @@ export async function libsqlDriver(
     (await statements.execute(sql, parameters)).rows.map((row) => ({ ...row }))
   const read: RunStatement = (sql, parameters) => retryRead(() => run(sql, parameters))
   const count: RunStatement = (sql, parameters) => retryCount(() => run(sql, parameters))
-  const lookUp = async (sql: string, parameters: string[]) => {
-    const { rows } = await retryRead(() => statements.execute(sql, parameters))
-    return rows[0] && Array.from(rows[0])
-  }
+  const readValues = async (sql: string, parameters: string[]) =>
+    (await retryRead(() => statements.execute(sql, parameters))).rows.map((row) => Array.from(row))
+  const lookUp = async (sql: string, parameters: string[]) => (await readValues(sql, parameters))[0]
   const { integer, path } = (await read(PROBE))[0] ?? {}
   if (typeof integer !== 'number')
     throw new ConfigurationError(`The client reads integers as ${typeof integer}. Set intMode to 'number'.`)
@@ -53,10 +52,15 @@ export async function libsqlDriver(
       },
     }),
     lookups: (sql, columns) => remoteLookups(lookUp, sql, columns),
-    feed(sql) {
+    feed(sql, passMs) {
       if (isRemote) return leaseFeed('a remote libsql server')
-      // The client has several connections, whose versions differ, so every pass reads the sessions.
-      return pollingFeed({ sql, read, readVersion: () => Symbol('unknown') })
+      const statement = pollStatement(sql)
+      return pollingFeed({
+        read: (keys) => readValues(statement, [keys]),
+        // The client has several connections, whose versions differ, so every pass reads the sessions.
+        readVersion: () => Symbol('unknown'),
+        passMs,
+      })
     },
     close() {
       statements.close()

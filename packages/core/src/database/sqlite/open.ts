@@ -16,21 +16,21 @@ import { inspect } from '../inspect.ts'
 import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
 import type { StoreMapping } from '../mapping.ts'
-import { sqliteTypes } from '../migrations.ts'
+import { createInternalTables, sqliteTypes } from '../migrations.ts'
 import { requireOwnWrites } from '../own-writes.ts'
 import { prepareTables } from '../prepare-tables.ts'
 import { pruneFeedHourly } from '../prune-feed.ts'
 import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
 import type { AuthKysely, AuthTables } from '../schema.ts'
 import { sessionSql } from '../session-sql.ts'
-import { sqliteTriggers } from '../sqlite-triggers.ts'
 import { USER_TABLES, withColumns } from '../tables.ts'
 import { watchDatabase } from '../watch-database.ts'
 import type { D1Client, SqliteClient, SqliteSource } from './client.ts'
 import { toPath } from './connect.ts'
 import type { SqliteDriver } from './driver.ts'
-import { createFeed, installFeed } from './install-feed.ts'
+import { installTables } from './install-tables.ts'
 import { openDriver } from './open-driver.ts'
+import { PASS_MS } from './polling-feed.ts'
 
 /** Options of {@link openSqlite}. */
 export interface SqliteOptions extends OwnTablesOptions {
@@ -45,7 +45,7 @@ export type SqliteStoreOptions = Pick<SqliteOptions, 'busyTimeoutMs'> & MappingO
 
 /**
  * Opens a SQLite file, creates it if it is missing, and migrates its tables. With `migrate: false`, another
- * tool migrates them: they are only checked, the file gets no triggers and keeps its journal mode.
+ * tool migrates them: they are only checked, and the file keeps its journal mode.
  *
  * Only its owner can read a new file, since it holds password hashes. `:memory:` is for tests: one connection
  * reads and writes, so Step 2 also sees open transactions.
@@ -68,29 +68,25 @@ export async function openSqlite(
   const { names, mapping, plugins } = ownNames(options)
   if (!(create && migrates)) requireFile(source)
   const driver = await openDriver(source, { busyTimeoutMs, wal: migrates })
-  const restorer = restorerOf(migrates ? sqliteTriggers(sqliteTypes) : {})
-  const kysely = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, restorer), plugins })
+  const kysely = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, RESTORER), plugins })
   try {
     const migrations = await prepareTables(kysely, sqliteTypes, { columns, migrates, names })
-    await install(kysely, driver, { isMapped: !migrates })
+    await install(kysely, driver)
     const sql = sessionSql('sqlite', mapping, columns)
     const sessions = driver.sessions({ columns, mapping })
-    const revocations = driver.feed(sql, {
-      hasTriggers: migrates,
-      restore: () => restorer.restore(kysely),
-    })
-    const limits = restoringLimits(driver.limits, { restorer, db: kysely })
-    const own = { columns, types: sqliteTypes, migrates, names }
+    const revocations = driver.feed(sql, migrates ? PASS_MS.own : PASS_MS.mapped)
+    const limits = restoringLimits(driver.limits, { restorer: RESTORER, db: kysely })
+    const locks = { sql, columns }
+    const own = { columns, locks, types: sqliteTypes, migrates, names }
     const database = { db: kysely, sessions, revocations, limits, ...own }
     const tables = withColumns(USER_TABLES, columns)
     const stopWatching = await watchDatabase({
       inspect: () => inspect(kysely, expectedOfDatabase(sqliteTypes, { tables, migrates, names })),
-      repair: () => restorer.restore(kysely),
+      repair: () => RESTORER.restore(kysely),
     })
     return {
       ...database,
       db: withAuthStore(kysely, { sessions, revocations, limits, database }),
-      locks: { sql, columns },
       migrations,
       async close() {
         stopWatching()
@@ -106,7 +102,7 @@ export async function openSqlite(
 
 /**
  * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
- * only reads those tables, and adds no triggers: it polls the file for changes.
+ * only reads those tables, and polls the file for changes.
  * @param source as for {@link openSqlite}, or `{ client }` with a database of Cloudflare D1
  * @param options with the names and date encoding of those tables. One row is read to check them
  * @throws ConfigurationError if the file doesn't exist, or the mapping doesn't fit its tables
@@ -119,14 +115,14 @@ export function openSqliteStore(
 export async function openSqliteStore(
   source: SqliteSource<SqliteClient | D1Client>,
   options: SqliteStoreOptions,
-): Promise<OpenedReader> {
+): Promise<OpenedReader | OpenedStore> {
   const { mapping, columns = NO_COLUMNS, busyTimeoutMs = 5_000 } = options
   requireFile(source)
   const driver = await openDriver(source, { busyTimeoutMs, wal: false })
   try {
     await checkMapping('sqlite', options, async (statement) => (await driver.read(statement))[0])
     const sql = sessionSql('sqlite', mapping, columns)
-    const revocations = driver.feed(sql, { hasTriggers: false, restore: async () => {} })
+    const revocations = driver.feed(sql, PASS_MS.mapped)
     const reader = { sessions: driver.lookups(sql, columns), revocations }
     const close = () => {
       revocations.close()
@@ -153,17 +149,16 @@ export async function openSqliteStore(
 
 /** Creates our tables, and watches and prunes them until it's stopped. */
 async function openWriter(driver: SqliteDriver, mapping: StoreMapping) {
-  const restorer = restorerOf({})
-  const db = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, restorer) })
-  await install(db, driver, { isMapped: true })
-  const stopPruning = pruneFeedHourly(db)
+  const db = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, RESTORER) })
+  await install(db, driver)
+  const stopPruning = pruneFeedHourly(db, 'sqlite')
   const stopWatching = await watchDatabase({
-    inspect: () => inspect(db, expectedOfStore(sqliteTypes, mapping)),
-    repair: () => restorer.restore(db),
+    inspect: () => inspect(db, expectedOfStore(sqliteTypes, { mapping })),
+    repair: () => RESTORER.restore(db),
   })
   return {
     db,
-    limits: restoringLimits(driver.limits, { restorer, db }),
+    limits: restoringLimits(driver.limits, { restorer: RESTORER, db }),
     stop() {
       stopPruning()
       stopWatching()
@@ -172,17 +167,17 @@ async function openWriter(driver: SqliteDriver, mapping: StoreMapping) {
 }
 
 /** Creates our internal tables, and checks that the client reads what it has written. */
-async function install(db: AuthKysely, driver: SqliteDriver, options: { isMapped: boolean }): Promise<void> {
-  await installFeed(db, sqliteTypes, options)
+async function install(db: AuthKysely, driver: SqliteDriver): Promise<void> {
+  await installTables(db)
   if (driver.isReplicable) await requireOwnWrites(db, { read: driver.read, fix: OWN_WRITES })
 }
 
 const OWN_WRITES =
   "For an embedded replica, set readYourWrites to true and don't set offline, or pass a client for the server."
 
-/** Creates our tables again, with these triggers. */
-function restorerOf(triggers: Readonly<Record<string, string>>): TableRestorer {
-  return { internal: sqliteTypes, restore: (db) => createFeed(db, sqliteTypes, triggers) }
+const RESTORER: TableRestorer = {
+  internal: sqliteTypes,
+  restore: (db) => createInternalTables(db, sqliteTypes),
 }
 
 function requireFile(source: SqliteSource<unknown>): void {

@@ -1,94 +1,139 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { memoryFeed } from '../../revocations/feed.ts'
+import type { SessionKey } from '../../session/session.ts'
 import type { SessionSql } from '../session-sql.ts'
-import type { OpenFeed, RunStatement } from './driver.ts'
-import { whileSubscribed } from './while-subscribed.ts'
+import type { OpenFeed } from './driver.ts'
 
+/** How often the version of the file is read. */
 const POLL_MS = 100
 
-/** At most four passes a second. */
-const PASS_MS = 250
+/** The time between passes. On a file that another tool migrates, at most four run in a second. */
+export const PASS_MS = { own: POLL_MS, mapped: 250 } as const
+
+/** The share of the time that passes may take. */
+const MAX_SHARE = 0.1
 
 /** How many sessions one statement reads. */
 const CHUNK_SIZE = 500
 
 export interface PollingOptions {
-  readonly sql: SessionSql
-  readonly read: RunStatement
+  /** Runs the {@link pollStatement}, and returns its rows as arrays. */
+  readonly read: (keys: string) => Promise<readonly (readonly unknown[])[]>
   /** Returns a value that changes with every commit. */
   readonly readVersion: () => unknown
+  readonly passMs: number
+}
+
+/** A session that streams depend on. */
+interface Watched {
+  readonly key: SessionKey
+  /** As JSON. */
+  readonly name: string
+  subscribers: number
+  /** Whether a subscriber came after the last read. */
+  isNew: boolean
+  /** As last read; empty if the session is missing. */
+  row: string
 }
 
 /**
- * Creates a feed for a file without our triggers. While there are subscribers, polls the version of the file.
- * When it changes, reads their sessions again, and publishes those that changed or are gone. Publishes the
- * session of a new subscriber once, because it may have changed before the first read. A failed read is
- * retried at the next poll.
+ * Creates a feed for all processes that share a file. Publishes changes of this process at once. While there
+ * are subscribers, polls the version of the file. When it changes, reads their sessions again in a pass, and
+ * publishes those that changed or are gone. Publishes the session of a new subscriber once, because it may
+ * have changed before the first read. A failed read is retried.
  */
-export function pollingFeed({ sql, read, readVersion }: PollingOptions): OpenFeed {
+export function pollingFeed({ read, readVersion, passMs }: PollingOptions): OpenFeed {
   const local = memoryFeed()
-  const statement = pollStatement(sql)
-  /** The rows of the last pass. A missing session is an empty text. */
-  let known = new Map<string, string>()
-  let timer: NodeJS.Timeout | undefined
-  let version: unknown
-  let startedAt = Number.NEGATIVE_INFINITY
-  let isReading = false
-  let isDue = false
+  const { subscribe } = local
+  const watched = new Map<string, Watched>()
+  let polling: AbortController | null = null
+  let isClosed = false
 
-  function start(): void {
-    isDue = true
-    if (timer !== undefined) return
-    timer = setInterval(poll, POLL_MS).unref()
-    setImmediate(poll)
+  async function poll(signal: AbortSignal): Promise<void> {
+    let version: unknown
+    let dueAt = 0
+    await nextTurn()
+    while (!signal.aborted) {
+      const startedAt = performance.now()
+      let isPass = false
+      let busyMs = 0
+      try {
+        const current = readVersion()
+        isPass = current !== version && startedAt >= dueAt
+        const sessions = [...watched.values()].filter(({ isNew }) => isPass || isNew)
+        for (let start = 0; start < sessions.length && !signal.aborted; start += CHUNK_SIZE) {
+          busyMs += await readChunk(sessions.slice(start, start + CHUNK_SIZE))
+          await nextTurn()
+        }
+        if (isPass) version = current
+      } catch {
+        // The version stays, so another pass follows.
+      }
+      if (isPass) dueAt = startedAt + Math.max(passMs, busyMs / MAX_SHARE)
+      const untilDue = dueAt - performance.now()
+      const pauseMs = untilDue > 0 ? Math.min(untilDue, POLL_MS) : POLL_MS
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  /** Returns the processor time in milliseconds, without that of others while it waits for a lock. */
+  async function readChunk(chunk: readonly Watched[]): Promise<number> {
+    const startedAt = processorMs()
+    const reading = read(`[${chunk.map(({ name }) => name).join()}]`)
+    const waitsFrom = processorMs()
+    const rows = new Map((await reading).map(([place, ...row]) => [Number(place), JSON.stringify(row)]))
+    const waitedUntil = processorMs()
+    for (const [place, session] of chunk.entries()) {
+      const row = rows.get(place) ?? ''
+      const isChanged = session.isNew || row !== session.row
+      Object.assign(session, { row, isNew: false })
+      if (isChanged) local.publish(session.key)
+    }
+    return waitsFrom - startedAt + processorMs() - waitedUntil
   }
 
   function stop(): void {
-    clearInterval(timer)
-    timer = undefined
-    known.clear()
+    polling?.abort()
+    polling = null
   }
 
-  async function poll(): Promise<void> {
-    if (timer === undefined || isReading || performance.now() - startedAt < PASS_MS) return
-    isReading = true
-    try {
-      const current = readVersion()
-      if (!isDue && current === version) return
-      startedAt = performance.now()
-      isDue = false
-      await pass()
-      version = current
-    } catch {
-      isDue = true
-    } finally {
-      isReading = false
-    }
-  }
-
-  async function pass(): Promise<void> {
-    const before = known
-    known = new Map()
-    const keys = [...new Map(local.keys().map((key) => [JSON.stringify([key.sessionId, key.userId]), key]))]
-    for (let start = 0; start < keys.length; start += CHUNK_SIZE) {
-      const chunk = keys.slice(start, start + CHUNK_SIZE)
-      const rows = await read(statement, [`[${chunk.map(([name]) => name).join()}]`])
-      const found = new Map(rows.map(({ position, ...row }) => [Number(position), JSON.stringify(row)]))
-      for (const [position, [name, key]] of chunk.entries()) {
-        const row = found.get(position) ?? ''
-        known.set(name, row)
-        if (row !== before.get(name)) local.publish(key)
+  return Object.assign(local, {
+    subscribe(key: SessionKey, listener: () => void) {
+      const unsubscribe = subscribe(key, listener)
+      const name = JSON.stringify([key.sessionId, key.userId])
+      const session = watched.get(name) ?? { key, name, subscribers: 0, isNew: true, row: '' }
+      session.subscribers++
+      session.isNew = true
+      watched.set(name, session)
+      if (polling === null && !isClosed) {
+        polling = new AbortController()
+        void poll(polling.signal)
       }
-      await nextTurn()
-    }
-  }
-
-  return whileSubscribed(local, { start, stop })
+      let isSubscribed = true
+      return () => {
+        if (!isSubscribed) return
+        isSubscribed = false
+        unsubscribe()
+        if (--session.subscribers === 0) watched.delete(name)
+        if (watched.size === 0) stop()
+      }
+    },
+    close() {
+      isClosed = true
+      stop()
+    },
+  })
 }
 
-/** Reads the sessions of a JSON array of `[sessionId, userId]`, with their positions in it. */
-function pollStatement({ session, user }: SessionSql): string {
-  return `select k.key as position, ${session.columns}, ${user.columns}
+/** On a crowded machine, the clock would count the time of other processes. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+/** Reads the sessions of a JSON array of `[sessionId, userId]`, each after its place in the array. */
+export function pollStatement({ session, user }: SessionSql): string {
+  return `select k.key, ${session.columns}, ${user.columns}${session.added}${user.added}
     from json_each(?) k
     join ${session.table} s on s.${session.id} = k.value ->> 0 and s.${session.userId} = k.value ->> 1
     join ${user.table} u on u.${user.id} = s.${session.userId}`

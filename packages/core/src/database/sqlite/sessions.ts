@@ -10,7 +10,7 @@ import type {
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
 import { type SessionTable, toNullableDate } from '../schema.ts'
 import { type SessionSql, sessionSql, tokenStatement } from '../session-sql.ts'
-import type { SqliteConnection } from './connection.ts'
+import type { RowStatement, SqliteConnection } from './connection.ts'
 import type { OwnTables } from './driver.ts'
 import { isBusy, type RetryWhileBusy } from './errors.ts'
 
@@ -63,7 +63,8 @@ export function sqliteLookups(
 ): SessionReader {
   const { sql, columns = NO_COLUMNS, retryWhileBusy } = options
   const added = addedLists(columns)
-  const lookup = reader.prepareRow<LookupValues>(lookupStatement(sql))
+  // Prepared by the first lookup: a plugin may not have created a table that it reads.
+  let lookup: RowStatement<LookupValues> | undefined
   const begin = reader.prepare('begin')
   const commit = reader.prepare('commit')
   let queue: Waiting[] = []
@@ -73,6 +74,7 @@ export function sqliteLookups(
   function find(key: SessionKey): StoredSession | null {
     // The driver would replace malformed text, and find another session.
     if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
+    lookup ??= reader.prepareRow<LookupValues>(lookupStatement(sql))
     const row = lookup.get(key.sessionId, key.userId)
     return row === undefined ? null : sessionOf(key, row, added)
   }

@@ -4,11 +4,10 @@ import { memoryFeed } from '../../revocations/feed.ts'
 import type { Row } from '../../session/session-row.ts'
 import { storedLimits } from '../limits.ts'
 import { sqliteTypes } from '../migrations.ts'
-import type { SqliteConnection } from './connection.ts'
+import type { RowStatement, SqliteConnection } from './connection.ts'
 import type { RunStatement, SqliteDriver } from './driver.ts'
 import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
-import { sqliteFeed } from './feed.ts'
-import { pollingFeed } from './polling-feed.ts'
+import { pollingFeed, pollStatement } from './polling-feed.ts'
 import { sqliteLookups, sqliteSessions } from './sessions.ts'
 import { sqliteWriteQueue } from './write-queue.ts'
 
@@ -39,11 +38,17 @@ export function syncDriver(
     read: (sql, parameters) => retryWhileBusy(() => read(sql, parameters)),
     sessions: (tables) => sqliteSessions(reader, { ...tables, retryWhileBusy }),
     lookups: (sql, columns) => sqliteLookups(reader, { sql, columns, retryWhileBusy }),
-    feed(sql, { hasTriggers, restore }) {
-      // Only this process can change a database in memory.
+    feed(sql, passMs) {
+      // Only we can change a database in memory.
       if (counter === null && !isShared) return Object.assign(memoryFeed(), { close() {} })
-      if (counter !== null && hasTriggers) return sqliteFeed(reader, restore)
-      return pollingFeed({ sql, read, readVersion: versionOf(reader) })
+      // Prepared by the first pass, like lookups.
+      let poll: RowStatement<unknown[]> | undefined
+      const readKeys = (keys: string) =>
+        retryWhileBusy(() => {
+          poll ??= reader.prepareRow<unknown[]>(pollStatement(sql))
+          return poll.all(keys)
+        })
+      return pollingFeed({ read: readKeys, readVersion: versionOf(reader), passMs })
     },
     // Kysely stays open, so a late write fails with 503.
     close,

@@ -46,6 +46,10 @@ function guard(connection: SqliteConnection, isShared: boolean): SqliteConnectio
           requireOpen()
           return statement.get(...parameters)
         },
+        all(...parameters: string[]) {
+          requireOpen()
+          return statement.all(...parameters)
+        },
       }
     },
     close() {
@@ -110,7 +114,8 @@ function bunConnection(client: BunSqliteClient): SqliteConnection {
     },
     prepareRow<Values>(sql: string) {
       const statement = client.prepare(sql)
-      return { get: (...parameters: string[]) => statement.values(...parameters)[0] as Values | undefined }
+      const all = (...parameters: string[]) => statement.values(...parameters) as Values[]
+      return { all, get: (...parameters: string[]): Values | undefined => all(...parameters)[0] }
     },
     close() {
       client.close()

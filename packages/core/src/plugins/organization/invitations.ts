@@ -46,7 +46,7 @@ export function inviteMember(
       const expiresAt = new Date(createdAt.getTime() + invitationExpiresInSeconds * 1000)
       // It exists only in what the app delivers. The table has its hash.
       const token = createSecret()
-      const invitation = { id: crypto.randomUUID(), email, role, inviterId: userId, createdAt, expiresAt }
+      const invitation = { id: crypto.randomUUID(), email, role, createdAt, expiresAt }
       const row = { ...invitation, organizationId, token: await hashSecret(token) }
       const { name, slug } = await change(async (trx, record) => {
         const organization = await lockMembership(trx, { organizationId, userId })
@@ -57,7 +57,8 @@ export function inviteMember(
         const pending = await ofOrganization.returning('role').executeTakeFirst()
         // Only owners may replace an invitation to become an owner.
         if (pending !== undefined) requireManager(organization.role, pending.role, context)
-        await withOwnTables(trx).insertInto('invitation').values(row).execute()
+        const values = { ...row, memberId: organization.memberId }
+        await withOwnTables(trx).insertInto('invitation').values(values).execute()
         const detail = { organizationId, invitationId: row.id, role }
         const created = { userId: null, actorId: userId, at: createdAt, detail }
         record({ type: 'organization:invitation-created', ...created })
@@ -67,7 +68,7 @@ export function inviteMember(
       const organization = { id: organizationId, name, slug }
       later(() => deliverInvitation({ email, token, role, expiresAt, organization, inviter }))
       const moments = { createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() }
-      return { body: { invitation: { ...invitation, ...moments } } }
+      return { body: { invitation: { ...invitation, inviterId: userId, ...moments } } }
     },
   })
 }
@@ -100,9 +101,11 @@ export const listInvitations: Endpoint<OrganizationPageInput, ListInvitationsOut
     requireManager(role, 'member', context)
     const query = withOwnTables(database.db)
       .selectFrom('invitation')
-      .where('organizationId', '=', organizationId)
+      .innerJoin('member', 'member.id', 'invitation.memberId')
+      .where('invitation.organizationId', '=', organizationId)
       .where('expiresAt', '>', config.now())
-      .select(['id', 'email', 'role', 'inviterId', 'createdAt', 'expiresAt'])
+      .select(['invitation.id', 'email', 'invitation.role', 'userId as inviterId'])
+      .select(['invitation.createdAt', 'expiresAt'])
     const { page, nextCursor } = await readPage(query, { table: 'invitation', order: 'asc', ...input })
     const invitations = page.map((row) => ({
       ...row,

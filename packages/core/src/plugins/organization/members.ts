@@ -68,7 +68,7 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
         const grantable = roles.filter((other) => mayManage(role, other))
         await db
           .deleteFrom('invitation')
-          .where(({ and }) => and({ organizationId, inviterId: userId }))
+          .where('memberId', '=', member.id)
           .$if(grantable.length > 0, (invitations) => invitations.where('role', 'not in', grantable))
           .execute()
         const actorId = userId === callerId ? null : callerId

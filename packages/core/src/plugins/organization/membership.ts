@@ -26,12 +26,12 @@ export type MembershipKey = { readonly organizationId: string; readonly userId: 
 export async function findMembership(
   db: AuthKysely,
   { organizationId, userId }: MembershipKey,
-): Promise<OrganizationResponse> {
+): Promise<OrganizationResponse & { memberId: string }> {
   const found = await withOwnTables(db)
     .selectFrom('member')
     .innerJoin('organization', 'organization.id', 'member.organizationId')
     .where(({ and }) => and({ 'member.organizationId': organizationId, userId }))
-    .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt'])
+    .select(['organization.id', 'name', 'slug', 'role', 'organization.createdAt', 'member.id as memberId'])
     .executeTakeFirst()
   if (found === undefined) throw organizationError('ORGANIZATION_NOT_FOUND')
   return { ...found, createdAt: toIso(found.createdAt) }
@@ -39,13 +39,13 @@ export async function findMembership(
 
 /**
  * {@link findMembership} with locks, before a change to the organization. The order of all locks here: the
- * caller with their session, which `change` has locked; other users whose sessions will change, by id; and
+ * caller with their session, which `change` has locked; other users whose memberships will change, by id; and
  * the organization, or several by id.
  */
 export async function lockMembership(
   trx: AuthTransaction,
   { others = [], ...key }: MembershipKey & { readonly others?: readonly string[] | 'all' },
-): Promise<OrganizationResponse> {
+): ReturnType<typeof findMembership> {
   const { organizationId } = key
   // Before the locks: a caller who isn't a member must not make others wait.
   await findMembership(trx, key)
@@ -86,13 +86,6 @@ export async function requireMember(trx: AuthTransaction, key: MembershipKey): P
   return member
 }
 
-/** Locks a membership until the transaction ends, so a later change of it finds the caller's session. */
-export async function lockRole(trx: AuthTransaction, key: MembershipKey): Promise<string> {
-  const member = await selectMember(trx, key).forShare().executeTakeFirst()
-  if (member === undefined) throw organizationError('ORGANIZATION_NOT_FOUND')
-  return member.role
-}
-
 /** @throws EndpointError `OWNER_NEEDED` if every other owner is banned, or none exists */
 export async function requireOtherOwner(
   trx: AuthTransaction,
@@ -130,10 +123,14 @@ export async function joinOrganization(
   // PostgreSQL returns a count as text.
   if (Number(count) >= maxOrganizationsPerUser) throw organizationError('TOO_MANY_ORGANIZATIONS')
   await db.insertInto('member').values(row).execute()
+  // The session may have an organization that the user has left.
+  const own = db.selectFrom('member').select('organizationId').where('userId', '=', member.userId)
   await db
     .updateTable('session')
-    .set({ activeOrganizationId: member.organizationId, activeOrganizationRole: member.role })
+    .set({ activeOrganizationId: member.organizationId })
     .where('id', '=', sessionId)
-    .where('activeOrganizationId', 'is', null)
+    .where(({ eb, or }) =>
+      or([eb('activeOrganizationId', 'is', null), eb('activeOrganizationId', 'not in', own)]),
+    )
     .execute()
 }

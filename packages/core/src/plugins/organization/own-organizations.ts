@@ -4,7 +4,7 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hashSecret } from '../../session/secret.ts'
-import { findMembership, findRole, joinOrganization, lockOrganizations, lockRole } from './membership.ts'
+import { findMembership, findRole, joinOrganization, lockOrganizations } from './membership.ts'
 import { organizationResponse, toIso } from './plain-schemas.ts'
 import { CHANGES, organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -47,22 +47,17 @@ export const setActiveOrganization: Endpoint<SetActiveOrganizationInput, ActiveO
       await limit(`organization:change:${userId}`, CHANGES)
       const at = config.now()
       return change(async (trx, record) => {
-        const role = organizationId === null ? null : await lockRole(trx, { organizationId, userId })
-        const active = { activeOrganizationId: organizationId, activeOrganizationRole: role }
+        const role = organizationId === null ? null : await findRole(trx, { organizationId, userId })
+        if (organizationId !== null && role === null) throw organizationError('ORGANIZATION_NOT_FOUND')
         const { numUpdatedRows } = await withOwnTables(trx)
           .updateTable('session')
-          .set(active)
+          .set({ activeOrganizationId: organizationId })
           .where('id', '=', sessionId)
-          .where(({ eb, or }) =>
-            or([
-              eb('activeOrganizationId', 'is distinct from', organizationId),
-              eb('activeOrganizationRole', 'is distinct from', role),
-            ]),
-          )
+          .where('activeOrganizationId', 'is distinct from', organizationId)
           .executeTakeFirst()
         const detail = { organizationId, sessionId }
         if (numUpdatedRows > 0n) record({ type: 'organization:activated', userId, actorId: null, at, detail })
-        return { body: active }
+        return { body: { activeOrganizationId: organizationId, activeOrganizationRole: role } }
       })
     },
   })

@@ -1,9 +1,9 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import * as z from 'zod/mini'
-import type { Engine } from '../../database/mapping.ts'
 import type { Migrations } from '../../database/migrations.ts'
 import type { AuthTables, Timestamp } from '../../database/schema.ts'
 import type { ActiveOrganizationResponse } from '../../protocol.ts'
+import type { ForeignColumn } from '../../session/added-columns.ts'
 
 export type OrganizationTables = {
   organization: { id: string; name: string; slug: string; createdAt: Timestamp }
@@ -16,11 +16,12 @@ export type OrganizationTables = {
     role: string
     /** `sha256:<hex>` of the token that was delivered. */
     token: string
-    inviterId: string
+    /** The sender. */
+    memberId: string
     expiresAt: Timestamp
     createdAt: Timestamp
   }
-  session: AuthTables['session'] & ActiveOrganizationResponse
+  session: AuthTables['session'] & Pick<ActiveOrganizationResponse, 'activeOrganizationId'>
 }
 
 export type OrganizationKysely = Kysely<Omit<AuthTables, 'session'> & OrganizationTables>
@@ -29,16 +30,22 @@ export function withOwnTables(db: Kysely<AuthTables>): OrganizationKysely {
   return db.withTables<OrganizationTables>()
 }
 
-type Column = { readonly schema: z.core.$ZodType<string | null> }
+type Column = { readonly schema: z.core.$ZodType<string | null>; readonly from: ForeignColumn }
+
+/** Reads the membership in the organization that the user chose, which may have ended since. */
+const ofMember = (column: keyof OrganizationTables['member']): Column => ({
+  schema: z.nullable(z.string()),
+  from: { table: 'member', column, where: { organizationId: 'activeOrganizationId', userId: 'userId' } },
+})
 
 /** The active organization of a session, and the user's role there. Step 2 reads both on every call. */
 export const sessionColumns: { readonly [Name in keyof ActiveOrganizationResponse]: Column } = {
-  activeOrganizationId: { schema: z.nullable(z.string()) },
-  activeOrganizationRole: { schema: z.nullable(z.string()) },
+  activeOrganizationId: ofMember('organizationId'),
+  activeOrganizationRole: ofMember('role'),
 }
 
 export const migrations: Migrations = {
-  async '0001_organization'(schema, { timestamp, engine }, db) {
+  async '0001_organization'(schema, { timestamp }) {
     const unique = (name: string) => schema.createIndex(name).unique()
     await schema
       .createTable('organization')
@@ -72,70 +79,15 @@ export const migrations: Migrations = {
       .addColumn('email', 'text', (column) => column.notNull())
       .addColumn('role', 'text', (column) => column.notNull())
       .addColumn('token', 'text', (column) => column.notNull())
-      .addColumn('inviterId', 'text', (column) => column.notNull())
+      // Drops invitations sent by former members.
+      .addColumn('memberId', 'text', (column) => column.notNull().references('member.id').onDelete('cascade'))
       .addColumn('expiresAt', timestamp, (column) => column.notNull())
       .addColumn('createdAt', timestamp, (column) => column.notNull())
-      // Drops invitations sent by former members.
-      .addForeignKeyConstraint(
-        'invitation_organizationId_inviterId_fkey',
-        ['organizationId', 'inviterId'],
-        'member',
-        ['organizationId', 'userId'],
-        (key) => key.onDelete('cascade'),
-      )
       .execute()
     await unique('invitation_token_key').on('invitation').column('token').execute()
     const address = unique('invitation_organizationId_email').on('invitation')
     await address.columns(['organizationId', 'email']).execute()
-    const inviter = schema.createIndex('invitation_inviter').on('invitation')
-    await inviter.columns(['organizationId', 'inviterId']).execute()
+    await schema.createIndex('invitation_memberId').on('invitation').column('memberId').execute()
     await schema.createIndex('invitation_expiresAt').on('invitation').column('expiresAt').execute()
-    for (const statement of activeOrganizationTriggers(engine)) await statement.execute(db)
   },
-}
-
-/** Copies a changed or deleted membership into the member's sessions. */
-const followMember = (row: 'old' | 'new') =>
-  sql.raw(`
-  update "session" set ("activeOrganizationId", "activeOrganizationRole") =
-    (select "organizationId", "role" from "member" where "organizationId" = ${row}."organizationId" and "userId" = ${row}."userId")
-  where "userId" = ${row}."userId" and "activeOrganizationId" = ${row}."organizationId";`)
-
-/** Creates triggers that copy a changed membership into its sessions, even if it is changed by hand. */
-function activeOrganizationTriggers(engine: Engine): RawBuilder<unknown>[] {
-  if (engine === 'postgres') return postgresTriggers()
-  return [
-    sql`create trigger if not exists "organization_member_changed" after update on "member" begin ${followMember('old')} end`,
-    sql`create trigger if not exists "organization_member_deleted" after delete on "member" begin ${followMember('old')} end`,
-    // `replace into` runs no trigger for updates or deletions.
-    sql`create trigger if not exists "organization_member_inserted" after insert on "member" begin ${followMember('new')} end`,
-    sql`create trigger if not exists "organization_session_changed" after update on "session"
-      when old."activeOrganizationId" is not null and (
-        new."activeOrganizationId" is not old."activeOrganizationId" or
-        new."activeOrganizationRole" is not old."activeOrganizationRole")
-      begin
-        insert into ${sql.table('sallyport.revocation_log')} (sessionId, userId) values (old.id, old.userId);
-      end`,
-  ]
-}
-
-function postgresTriggers(): RawBuilder<unknown>[] {
-  return [
-    sql`create or replace function organization_follow_member() returns trigger language plpgsql as $$
-      begin ${followMember('old')} return null; end $$`,
-    sql`create or replace function organization_leave_all() returns trigger language plpgsql as $$
-      begin
-        update "session" set "activeOrganizationId" = null, "activeOrganizationRole" = null
-          where "activeOrganizationId" is not null;
-        return null;
-      end $$`,
-    sql`create or replace trigger "organization_member_truncated" after truncate on "member"
-      for each statement execute function organization_leave_all()`,
-    sql`create or replace trigger "organization_member_changed" after update or delete on "member"
-      for each row execute function organization_follow_member()`,
-    sql`create or replace trigger "organization_session_changed" after update on "session"
-      for each row when (to_jsonb(old) ->> 'activeOrganizationId' is not null)
-      execute function ${sql.table('sallyport.log_revocation')}(
-        'id', 'userId', '', 'timestamp', 'activeOrganizationId', 'activeOrganizationRole')`,
-  ]
 }

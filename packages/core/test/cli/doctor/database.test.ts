@@ -30,8 +30,9 @@ describe.each(await databaseKinds())('sallyport doctor --database in $name', (ki
   test('prints each problem with its fix, exits with 1, and repairs nothing', async () => {
     const database = await kind.create()
     await (await database.open()).close()
-    const on = kind.name === 'SQLite' ? '' : ' on "user"'
-    await database.run(`drop trigger sallyport_user_changed${on}`)
+    const isSqlite = kind.name === 'SQLite'
+    const dropped = isSqlite ? 'table sallyport_audit' : 'trigger sallyport_user_changed on user'
+    await database.run(`drop ${dropped.replace('on user', 'on "user"')}`)
     await database.run('alter table session drop column "rotatedAt"')
     const problems = [
       {
@@ -39,7 +40,7 @@ describe.each(await databaseKinds())('sallyport doctor --database in $name', (ki
         fix: 'Restart the app, or run "sallyport migrate".',
       },
       {
-        problem: 'The trigger sallyport_user_changed on user is missing.',
+        problem: `The ${dropped} is missing.`,
         fix: 'Restart the app with a role that may create it, or run "sallyport migrate".',
       },
     ]

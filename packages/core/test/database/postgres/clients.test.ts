@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { neon } from '@neondatabase/serverless'
 import { ConfigurationError, type SessionKey } from '@sallyport/core'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres, openPostgresStore } from '@sallyport/core/postgres'
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { migratePlugins } from '../../../src/database/columns.ts'
 import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
 import { startPostgres } from '../../support/embedded-postgres.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -81,8 +83,25 @@ describe.each(Object.entries(POSTGRES_CLIENTS).filter(([name]) => !name.includes
       onTestFinished(again.close)
       expect(await again.sessions.findSession(ada)).toBeNull()
     })
+
+    test('migrates a new database once if three nodes start at the same time, and keeps no lock', async () => {
+      const fresh = await create()
+      const { client: pool, end } = connect(fresh.url)
+      onTestFinished(() => end())
+      const nodes = await Promise.all(Array.from({ length: 3 }, () => openPostgres({ pool })))
+      for (const { close } of nodes) onTestFinished(close)
+      // By now, the pool has several connections, and gives each statement another one.
+      const plugins = await Promise.all(nodes.map((node) => migratePlugins([emailPassword()], node)))
+      const applied = [...nodes.map(({ migrations }) => migrations), ...plugins].flatMap((ran) => ran.applied)
+      expect(applied).toHaveLength(new Set(applied).size)
+      expect(applied[0]).toBe('0001_tables')
+      expect(await fresh.rows(LOCKS)).toEqual([])
+    })
   },
 )
+
+const LOCKS = `select pid from pg_locks join pg_database on database = pg_database.oid
+  where locktype = 'advisory' and datname = current_database()`
 
 const LISTENING = `select pid from pg_stat_activity where query ilike 'listen%' or query like '%revocation_log%'`
 
@@ -238,7 +257,7 @@ describe('neon() over HTTP, on a stub of its server', () => {
     })
     await remove(ada)
     expect(await opened.sessions.findSession(ada)).toBeNull()
-    expect(opened.database).toBeUndefined()
+    expect(opened).not.toHaveProperty('locks')
     const limit = { points: 1, duration: 60 }
     const key = crypto.randomUUID()
     const counts = [await opened.limits?.consume(key, limit), await opened.limits?.consume(key, limit)]

@@ -121,6 +121,30 @@ describe('a change', () => {
   })
 })
 
+test('a statement that ends 10,000 sessions reaches every node completely and in order, by one notification', async () => {
+  const ended: number[] = []
+  for (let n = 0; n < 10_000; n++)
+    onTestFinished(
+      there.revocations.subscribe({ sessionId: `many-${n}`, userId: ada.userId }, () => ended.push(n)),
+    )
+  await database.run(`
+    insert into session select (json_populate_record(session, json_build_object('id', 'many-' || n, 'token', n))).*
+      from session, generate_series(0, 9999) n where session.id = ${literal(ada.sessionId)}`)
+  const hand = await connectByHand()
+  const payloads: (string | undefined)[] = []
+  hand.on('notification', ({ payload }) => payloads.push(payload))
+  await hand.query('listen sallyport_revocation')
+  await database.run(`delete from session where id like 'many-%'`)
+  await until(() => ended.length >= 10_000)
+  const logged = await database.rows(
+    `select "sessionId" as id from sallyport.revocation_log where "sessionId" like 'many-%' order by seq`,
+  )
+  await hand.query('select 1')
+  expect(ended.map((n) => `many-${n}`)).toEqual(logged.map(({ id }) => id))
+  expect(new Set(ended).size).toBe(10_000)
+  expect(payloads.filter((payload) => !payload?.startsWith('sallyport-delivery'))).toEqual([''])
+})
+
 describe('a notification from another program', () => {
   test.each([
     ['nothing', ''],

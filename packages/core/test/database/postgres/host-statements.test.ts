@@ -63,6 +63,103 @@ describe('a migration of the app', () => {
     )
     await isReceived(`delete from ${table}; delete from "user"`)
   })
+
+  test.each([
+    ['a missing column', 'alter table session drop column version'],
+    ['an invalid date', `alter table session alter column "expiresAt" type text using 'never'`],
+  ])('logs a change for everyone if rows can not be compared: %s', async (_name, statement) => {
+    await database.run(statement)
+    await takeLog(database)
+    await database.run(`update session set "expiresAt" = null where id = 's2'`)
+    expect(await takeLog(database)).toEqual([[null, null]])
+  })
+
+  test('may give a compared column a type without an equality', async () => {
+    await database.run('alter table "user" alter column role type json using to_json(role)')
+    await takeLog(database)
+    await database.run('update "user" set banned = banned')
+    expect(await takeLog(database)).toEqual([])
+    await database.run(`update "user" set role = '["admin"]' where id = 'ada'`)
+    expect(await takeLog(database)).toEqual([[null, 'ada']])
+  })
+})
+
+describe('a statement of many rows', () => {
+  const insert = (count: number) =>
+    database.run(`insert into session (id, "userId", "expiresAt")
+      select 'n' || n, 'u' || n, now() + interval '1 day' from generate_series(1, ${count}) n`)
+
+  test('logs only the sessions that it ends', async () => {
+    await insert(5)
+    await takeLog(database)
+    await database.run(`update session set
+      version = case id when 'n1' then 2 else version end,
+      "userId" = case id when 'n2' then 'u1' else "userId" end,
+      "expiresAt" = "expiresAt" + case id when 'n3' then -1 else 1 end * interval '1 hour',
+      id = case id when 'n4' then 'new' else id end`)
+    expect((await takeLog(database)).sort()).toEqual([
+      ['n1', 'u1'],
+      ['n2', 'u2'],
+      ['n3', 'u3'],
+      ['n4', 'u4'],
+    ])
+  })
+
+  test('ends sessions also through an upsert, a merge, and a common table expression', async () => {
+    await insert(3)
+    await database.run(`
+      insert into session (id, "userId") values ('n1', 'u1') on conflict (id) do update set version = 2;
+      merge into session using (values ('n2')) as given (name) on id = name when matched then delete;
+      with deleted as (delete from session where id = 'n3' returning id)
+        update session set version = 3 where id = 'n1' and exists (select from deleted)`)
+    expect(await takeLog(database)).toEqual([
+      [null, 'ada'],
+      [null, 'eve'],
+      ['n1', 'u1'],
+      ['n2', 'u2'],
+      ['n1', 'u1'],
+      ['n3', 'u3'],
+    ])
+  })
+
+  test('counts as a change for everyone if it ends more than 100,000 sessions', async () => {
+    await insert(100_001)
+    await takeLog(database)
+    await isReceived(`delete from session where id like 'n%'`)
+    expect(await takeLog(database)).toEqual([[null, null]])
+  })
+})
+
+describe('a table that shares its rows with another', () => {
+  const columns = `id text, "userId" text, "expiresAt" timestamptz, version integer`
+  const rows = `('live', 'ada', ${soon}, 1), ('moved', 'ada', ${soon}, 1), ('kept', 'eve', ${soon}, 1)`
+
+  test.each([
+    ['a partitioned table', 'partitioned', 'first'],
+    ['a partition', 'first', 'partitioned'],
+    ['an inheriting table', 'child', 'parent'],
+  ])('logs the changes of statements on either: %s', async (_name, table, other) => {
+    const app = await kind.create()
+    await app.run(`
+      create table "user" (id text primary key, role text, banned boolean, "banExpires" timestamptz);
+      create table partitioned (${columns}) partition by list (id);
+      create table first partition of partitioned default;
+      create table parent (${columns});
+      create table child () inherits (parent);
+      insert into ${table} values ${rows}`)
+    const mapping = { ...MAPPING, session: { ...MAPPING.session, table } }
+    await app.openStore(mapping)
+    for (const changed of [table, other]) {
+      await app.run(`update ${changed} set version = version + 1 where id = 'moved';
+        update ${changed} set "expiresAt" = "expiresAt" + interval '1 day'`)
+      expect(await takeLog(app)).toEqual([['moved', 'ada']])
+    }
+    await app.run(`delete from ${other} where id = 'live'; delete from ${table} where id = 'kept'`)
+    expect(await takeLog(app)).toEqual([
+      ['live', 'ada'],
+      ['kept', 'eve'],
+    ])
+  })
 })
 
 describe('without our tables', () => {
@@ -127,6 +224,7 @@ describe('the role of the app', () => {
       set search_path = evil, public, pg_catalog; set timezone = 'Pacific/Auckland';
       set standard_conforming_strings = off; set datestyle = 'SQL, DMY'; set plpgsql.variable_conflict = use_column;
       create temporary table revocation_log (like sallyport.revocation_log);
+      create temporary table old_rows (id text, "userId" text, "expiresAt" timestamptz);
       delete from public.session where id = 's1'`)
     await database.run('discard all')
     expect(await takeLog(database)).toContainEqual(['s1', 'ada'])
@@ -135,6 +233,11 @@ describe('the role of the app', () => {
 })
 
 describe('installing', () => {
+  const triggers = () =>
+    database.rows(
+      'select pg_get_triggerdef(oid), tgenabled from pg_trigger where not tgisinternal order by tgname',
+    )
+
   test('changes nothing and waits for no lock when all is up to date', async () => {
     const before = await database.rows(
       'select xmin::text, oid::text from pg_trigger union all select xmin::text, oid::text from pg_proc',
@@ -154,25 +257,29 @@ describe('installing', () => {
   })
 
   test.each([
-    ['a trigger', 'drop trigger sallyport_session_changed on session'],
-    ['an enabled trigger', 'alter table session disable trigger sallyport_session_changed'],
+    ['a trigger', 'drop trigger sallyport_session_deleted on session'],
+    ['an enabled trigger', 'alter table session disable trigger sallyport_session_deleted'],
     [
-      'a trigger with our arguments',
-      `create or replace trigger sallyport_session_changed after update on session
-      for each row execute function sallyport.log_revocation('x')`,
+      'a trigger that an earlier version changed',
+      `create function sallyport.log_revocation() returns trigger language plpgsql as 'begin return null; end';
+      create or replace trigger sallyport_session_changed after update or delete on session
+      for each row execute function sallyport.log_revocation('id');
+      drop trigger sallyport_session_deleted on session`,
     ],
     ['the log', 'drop table sallyport.revocation_log'],
     ['the schema', 'drop schema sallyport cascade'],
-    ['the current function', `comment on function sallyport.log_revocation() is 'older'`],
   ])('at the next start restores %s', async (_name, statement) => {
+    const installed = await triggers()
     await database.run(statement)
     await database.openStore(MAPPING)
     await database.run(`delete from session where id = 's1'`)
-    expect(await takeLog(database)).toContainEqual(['s1', 'ada'])
-    const [version] = await database.rows(
-      `select obj_description('sallyport.log_revocation()'::regprocedure) as text`,
-    )
-    expect(version?.text).toMatch(/^[0-9a-f]{64}$/)
+    await database.run(`update session set version = 2 where id = 's2'`)
+    const log = await takeLog(database)
+    expect(log.slice(-2)).toEqual([
+      ['s1', 'ada'],
+      ['s2', 'eve'],
+    ])
+    expect(await triggers()).toEqual(installed)
   })
 })
 

@@ -73,7 +73,7 @@ test('a notification that arrives later ends the mode: changes are published at 
 })
 
 test.each([
-  ['triggers', 'drop function sallyport.log_revocation cascade'],
+  ['triggers', 'drop trigger sallyport_session_deleted on session'],
   ['the log', 'drop table sallyport.revocation_log cascade'],
 ])('without %s, a lookup still sees every commit', async (_name, statement) => {
   const { opened } = await openQuietly()

@@ -14,8 +14,8 @@ import { createRandom } from '../../support/random.ts'
 
 const server = await testPostgres({ deadlock_timeout: '50ms' })
 const options = { maxOrganizationsPerUser: 3, limits: { recipient: { points: 1_000, duration: 60 } } }
-const postgresUrl = await server.createDatabase('app')
-const postgres = await startOrganizationAuth({ ...options, postgresUrl })
+const url = await server.createDatabase('app')
+const postgres = await startOrganizationAuth({ ...options, url })
 const sqlite = await startOrganizationAuth(options)
 
 /** Returns the results of calls: `done`, or the codes of the rejections, sorted. */

@@ -159,7 +159,7 @@ test("the role is read from the member's row, never from their session", async (
   const { id, admin } = await createStaff()
   await db
     .updateTable('session')
-    .set({ activeOrganizationId: id, activeOrganizationRole: 'owner' })
+    .set({ activeOrganizationId: id })
     .where('id', '=', admin.sessionId)
     .execute()
   const { request } = admin

@@ -27,7 +27,7 @@ export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
     "email": string
     "role": string
     "token": string
-    "inviterId": string
+    "memberId": string
     "expiresAt": Timestamp
     "createdAt": Timestamp
   }
@@ -53,7 +53,6 @@ export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
   }
   "session": {
     "activeOrganizationId": string | null
-    "activeOrganizationRole": string | null
   }
   "user": {
     "locale": Defaulted<string>
