@@ -9,7 +9,7 @@ import { DIST } from './load-build.ts'
 import { receiveForm } from './receive-form.ts'
 import { renderPage } from './render-page.ts'
 
-/** Adds the pages. The server renders them for the user in the cookies, and React hydrates them in the browser. */
+/** Adds the pages. The server renders them for the user in the cookies, and React hydrates them. */
 export function addPages(app: Hono): void {
   app.use(
     secureHeaders({
