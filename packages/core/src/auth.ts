@@ -76,7 +76,7 @@ export { createSession, type NewSession, type NewSessionOptions } from './lifecy
 export { revokeSession, revokeSessions } from './lifecycle/end-session.ts'
 export type { PruneReport } from './lifecycle/prune.ts'
 export { type RejectionTable, rejections } from './protocol/endpoint-error.ts'
-export { memoryLimits } from './rate-limit/flexible-limits.ts'
+export { memoryLimits } from './rate-limit/memory-limits.ts'
 export { setCookie } from './request/cookie.ts'
 export type { AddedColumns, ColumnShape, ColumnType } from './session/added-columns.ts'
 

@@ -10,7 +10,7 @@ import { db } from './database.ts'
 import { isProduction } from './env.ts'
 import { exportSessions } from './export-sessions.ts'
 import { runScenario } from './gate/run-scenario.ts'
-import { pages } from './pages.ts'
+import { addPages } from './pages.ts'
 import { remoteAddress } from './remote-address.ts'
 import { appRouter } from './routers/app.ts'
 import { sampleReportService } from './sample-report-service.ts'
@@ -51,4 +51,4 @@ if (!isProduction) {
   )
 }
 
-app.route('/', pages)
+addPages(app)

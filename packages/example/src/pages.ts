@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { MAX_PAYLOAD_BYTES } from '@sallyport/core'
-import { type Context, Hono } from 'hono'
+import type { Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { compress } from 'hono/compress'
 import { NONCE, secureHeaders } from 'hono/secure-headers'
@@ -9,38 +9,38 @@ import { DIST } from './load-build.ts'
 import { receiveForm } from './receive-form.ts'
 import { renderPage } from './render-page.ts'
 
-/** The pages. The server renders them for the user in the cookies, and React hydrates them in the browser. */
-export const pages = new Hono()
+/** Adds the pages. The server renders them for the user in the cookies, and React hydrates them. */
+export function addPages(app: Hono): void {
+  app.use(
+    secureHeaders({
+      // With `no-referrer`, browsers would send `Origin: null` with a form, which the origin check rejects.
+      referrerPolicy: 'same-origin',
+      contentSecurityPolicy: {
+        defaultSrc: ["'none'"],
+        scriptSrc: [NONCE, "'strict-dynamic'"],
+        styleSrc: ["'self'", NONCE],
+        imgSrc: ["'self'", 'data:'],
+        connectSrc: ["'self'"],
+        baseUri: ["'none'"],
+        formAction: ["'self'"],
+        frameAncestors: ["'none'"],
+      },
+    }),
+  )
 
-pages.use(
-  secureHeaders({
-    // With `no-referrer`, browsers would send `Origin: null` with a form, which the origin check rejects.
-    referrerPolicy: 'same-origin',
-    contentSecurityPolicy: {
-      defaultSrc: ["'none'"],
-      scriptSrc: [NONCE, "'strict-dynamic'"],
-      styleSrc: ["'self'", NONCE],
-      imgSrc: ["'self'", 'data:'],
-      connectSrc: ["'self'"],
-      baseUri: ["'none'"],
-      formAction: ["'self'"],
-      frameAncestors: ["'none'"],
-    },
-  }),
-)
+  app.use(
+    '/assets/*',
+    compress(),
+    serveStatic({ root: fileURLToPath(new URL('client', DIST)), onFound: cacheForever }),
+  )
 
-pages.use(
-  '/assets/*',
-  compress(),
-  serveStatic({ root: fileURLToPath(new URL('client', DIST)), onFound: cacheForever }),
-)
+  app.get('/', (c) => c.redirect('/notes'))
 
-pages.get('/', (c) => c.redirect('/notes'))
+  for (const path of ['/sign-in', '/sign-up', '/forgot-password'] as const)
+    app.post(path, bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }), (c) => receiveForm(c, path))
 
-for (const path of ['/sign-in', '/sign-up', '/forgot-password'] as const)
-  pages.post(path, bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }), (c) => receiveForm(c, path))
-
-pages.get('*', (c) => renderPage(c))
+  app.get('*', (c) => renderPage(c))
+}
 
 /** The file names contain a hash of the content. */
 function cacheForever(_path: string, c: Context): void {

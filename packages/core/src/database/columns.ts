@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { AuthPlugin } from '../endpoints/definition.ts'
 import {
   type AddedColumns,
@@ -7,6 +7,7 @@ import {
   storedColumns,
 } from '../session/added-columns.ts'
 import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
+import type { AuthKysely } from './schema.ts'
 import type { SessionDatabase } from './session-database.ts'
 
 /** Returns the columns that the plugins and the app add to `user` and `session`. */
@@ -32,8 +33,8 @@ export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[]
  * Adds the missing columns. Safe to call at every start and from several processes at once.
  * @returns the names of the columns it added, such as `user.locale`
  */
-export async function addColumns<Tables>(
-  db: Kysely<Tables>,
+export async function addColumns(
+  db: AuthKysely,
   types: MigrationDialect,
   added: AddedColumns,
 ): Promise<string[]> {
@@ -56,8 +57,8 @@ export async function addColumns<Tables>(
 /** The key of the advisory lock under which processes add columns. */
 const ADDING_COLUMNS = 7_255_301
 
-async function missingColumns<Tables>(
-  db: Kysely<Tables>,
+async function missingColumns(
+  db: AuthKysely,
   { engine }: MigrationDialect,
   columns: AddedColumns,
 ): Promise<{ table: string; name: string; shape: ColumnShape }[]> {

@@ -5,7 +5,7 @@ import type { OwnSessions } from './mapped-sessions.ts'
 import type { StoreMapping } from './mapping.ts'
 import type { MigrationReport } from './migrations.ts'
 import type { OwnNames } from './own-names.ts'
-import type { AuthTables } from './schema.ts'
+import type { AuthKysely, AuthTables } from './schema.ts'
 import type { SessionDatabase } from './session-database.ts'
 import type { SessionLocks } from './session-sql.ts'
 
@@ -57,7 +57,7 @@ export interface OpenedStore extends OpenedReader, OwnSessions {
 }
 
 /** A {@link SessionDatabase} that may have more tables. TypeScript before 6 rejects a Kysely with more. */
-export type AnyDatabase = SessionDatabase | (Omit<SessionDatabase, 'db'> & { readonly db: AuthDatabase })
+export type AnyDatabase = Omit<SessionDatabase, 'db'> & { readonly db: AuthDatabase | AuthKysely }
 
 export function toSessionDatabase(database: AnyDatabase): SessionDatabase {
   return database as SessionDatabase

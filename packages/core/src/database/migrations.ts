@@ -5,6 +5,7 @@ import { type ColumnTypes, createStatements } from './create-table.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
 import { NEWER, newerMigrations } from './newer-migrations.ts'
 import { revocationLogStatements } from './revocation-log.ts'
+import type { AuthKysely } from './schema.ts'
 import { INTERNAL_TABLES, USER_TABLES } from './tables.ts'
 
 /** The types and names that differ between databases. */
@@ -51,8 +52,8 @@ export interface MigrationReport {
  * @throws ConfigurationError if a table has other columns, or the database is further ahead
  * @throws the error of a failed migration, after rolling back all of them
  */
-export async function migrate<Tables>(
-  db: Kysely<Tables>,
+export async function migrate(
+  db: AuthKysely,
   dialect: MigrationDialect,
   { owner, migrations }: { owner: string | null; migrations: Migrations } = CORE,
 ): Promise<MigrationReport> {
@@ -62,7 +63,7 @@ export async function migrate<Tables>(
     table: migrationTableOf(owner),
     known: Object.keys(migrations),
   })
-  const migrator = (executor: Kysely<Tables>) =>
+  const migrator = (executor: AuthKysely) =>
     new Migrator({
       db: executor,
       provider: {
@@ -115,10 +116,7 @@ function migrationTables({ engine, schema }: MigrationDialect, owner: string | n
 }
 
 /** Creates the internal tables that are missing. */
-export async function createInternalTables<Tables>(
-  db: Kysely<Tables>,
-  types: MigrationDialect,
-): Promise<void> {
+export async function createInternalTables(db: AuthKysely, types: MigrationDialect): Promise<void> {
   for (const statement of createStatements(db.schema, types, INTERNAL_TABLES))
     await statement.ifNotExists().execute()
   if (types.engine === 'sqlite') return

@@ -1,7 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
+import type { AuthKysely } from './schema.ts'
 
 /** How many migrations a database may be ahead of this release: those of one release, which only add. */
 const MAX_AHEAD = 1
@@ -20,7 +21,7 @@ interface Records extends InternalNames {
  * Returns the migrations of a newer release that ran on this database.
  * @throws ConfigurationError if there are too many for this release to run
  */
-export async function newerMigrations<Tables>(db: Kysely<Tables>, records: Records): Promise<string[]> {
+export async function newerMigrations(db: AuthKysely, records: Records): Promise<string[]> {
   const { table, known } = records
   if (!(await exists(db, records))) return []
   const { rows } = await sql<{ name: string }>`
@@ -33,8 +34,8 @@ export async function newerMigrations<Tables>(db: Kysely<Tables>, records: Recor
   )
 }
 
-async function exists<Tables>(
-  db: Kysely<Tables>,
+async function exists(
+  db: AuthKysely,
   { engine, schema, table }: Pick<Records, 'engine' | 'schema' | 'table'>,
 ): Promise<boolean> {
   const found =

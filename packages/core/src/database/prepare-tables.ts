@@ -1,4 +1,3 @@
-import type { Kysely } from 'kysely'
 import type { AuthPlugin } from '../endpoints/definition.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { AddedColumns } from '../session/added-columns.ts'
@@ -8,6 +7,7 @@ import { missingColumns } from './inspect.ts'
 import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
 import type { RenamedTables } from './own-names.ts'
 import { recordTables } from './record-tables.ts'
+import type { AuthKysely } from './schema.ts'
 import type { SessionDatabase } from './session-database.ts'
 import { type Tables, USER_TABLES, withColumns } from './tables.ts'
 
@@ -19,8 +19,8 @@ interface Preparation {
 }
 
 /** Migrates the tables of users. With `migrate: false`, checks those that the app's tool has created. */
-export async function prepareTables<DB>(
-  db: Kysely<DB>,
+export async function prepareTables(
+  db: AuthKysely,
   types: MigrationDialect,
   { columns, migrates, names }: Preparation,
 ): Promise<MigrationReport> {
@@ -43,8 +43,8 @@ export async function preparePlugins(
 }
 
 /** @throws ConfigurationError that names every missing table and column */
-async function requireTables<DB>(
-  db: Kysely<DB>,
+async function requireTables(
+  db: AuthKysely,
   types: MigrationDialect,
   { tables, names }: { tables: Tables; names: RenamedTables | undefined },
 ): Promise<void> {

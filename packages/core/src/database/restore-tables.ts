@@ -55,99 +55,109 @@ function orUnavailable(restored: Promise<unknown>): Promise<unknown> {
  * Adds a restorer to a dialect. A statement that misses a table creates it on its own connection, and runs
  * again. PostgreSQL has aborted its transaction by then: the tables are created after the rollback, and the
  * error is retryable.
+ *
+ * Also rejects statements that come while their transaction ends: Kysely does so only once it has ended, and
+ * they would run outside it.
  */
 export function restoringDialect(dialect: Dialect, restorer: TableRestorer): Dialect {
-  return {
-    createAdapter: () => dialect.createAdapter(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
-    createQueryCompiler: () => dialect.createQueryCompiler(),
-    createDriver: () => restoringDriver(dialect, restorer),
-  }
+  return withDriver(dialect, () => restoringDriver(dialect, restorer))
+}
+
+interface ConnectionState {
+  /** Creates the tables on this connection. */
+  readonly restore: () => Promise<unknown>
+  transaction: 'none' | 'open' | 'aborted'
+  isEnding: boolean
 }
 
 function restoringDriver(dialect: Dialect, { internal, restore }: TableRestorer): Driver {
   const driver = dialect.createDriver()
-  const acquire = driver.acquireConnection.bind(driver)
-  const begin = driver.beginTransaction.bind(driver)
-  const commit = driver.commitTransaction.bind(driver)
-  const rollBack = driver.rollbackTransaction.bind(driver)
-  const restorers = new WeakMap<DatabaseConnection, () => Promise<unknown>>()
-  const transactions = new WeakSet<DatabaseConnection>()
-  const incomplete = new WeakSet<DatabaseConnection>()
+  const acquireConnection = driver.acquireConnection.bind(driver)
+  const beginTransaction = driver.beginTransaction.bind(driver)
+  const commitTransaction = driver.commitTransaction.bind(driver)
+  const rollbackTransaction = driver.rollbackTransaction.bind(driver)
+  const states = new WeakMap<DatabaseConnection, ConnectionState>()
 
-  function patch(connection: DatabaseConnection): void {
-    const execute = connection.executeQuery.bind(connection)
-    const streamQuery = connection.streamQuery.bind(connection)
-    const inner = { executeQuery: execute, streamQuery }
-    const restoreHere = () => restore(kyselyOn(inner, { dialect, driver: { begin, commit, rollBack } }))
-    restorers.set(connection, restoreHere)
+  function stateOf(connection: DatabaseConnection): ConnectionState {
+    const known = states.get(connection)
+    if (known !== undefined) return known
+    const inner = {
+      executeQuery: connection.executeQuery.bind(connection),
+      streamQuery: connection.streamQuery.bind(connection),
+    }
+    const createDriver = (): Driver => ({
+      ...{ beginTransaction, commitTransaction, rollbackTransaction },
+      init: async () => {},
+      acquireConnection: async () => inner,
+      releaseConnection: async () => {},
+      destroy: async () => {},
+    })
+    const state: ConnectionState = {
+      restore: () => restore(new Kysely<AuthTables>({ dialect: withDriver(dialect, createDriver) })),
+      transaction: 'none',
+      isEnding: false,
+    }
+    states.set(connection, state)
     connection.executeQuery = async (query, options) => {
+      if (state.isEnding) throw new Error('The transaction has ended. Await its statements before it does.')
       try {
-        return await execute(query, options)
+        return await inner.executeQuery(query, options)
       } catch (error) {
         if (!missesInternalTable(error, internal)) throw error
-        if (internal.engine === 'postgres' && transactions.has(connection)) {
-          incomplete.add(connection)
+        if (internal.engine === 'postgres' && state.transaction !== 'none') {
+          state.transaction = 'aborted'
           throw asConflict(error)
         }
-        await orUnavailable(restoreHere())
-        return execute(query, options)
+        await orUnavailable(state.restore())
+        return inner.executeQuery(query, options)
       }
     }
+    return state
+  }
+
+  async function rollBack(connection: DatabaseConnection): Promise<void> {
+    const state = stateOf(connection)
+    const misses = state.transaction === 'aborted'
+    state.transaction = 'none'
+    await rollbackTransaction(connection)
+    // An error here must not hide the error of the transaction.
+    if (misses) await state.restore().catch(() => {})
+  }
+
+  function end(connection: DatabaseConnection, ended: Promise<void>): Promise<void> {
+    const state = stateOf(connection)
+    state.isEnding = true
+    const reopen = () => {
+      state.isEnding = false
+    }
+    // One turn later, once Kysely rejects them; its migrations reuse the connection.
+    void ended.catch(() => {}).then(reopen)
+    return ended
   }
 
   return Object.assign(driver, {
     async acquireConnection(options?: Parameters<Driver['acquireConnection']>[0]) {
-      const connection = await acquire(options)
-      if (!restorers.has(connection)) patch(connection)
+      const connection = await acquireConnection(options)
+      stateOf(connection)
       return connection
     },
     async beginTransaction(...[connection, settings]: Parameters<Driver['beginTransaction']>) {
-      await begin(connection, settings)
-      transactions.add(connection)
+      await beginTransaction(connection, settings)
+      stateOf(connection).transaction = 'open'
     },
-    async commitTransaction(connection: DatabaseConnection) {
-      await commit(connection)
-      transactions.delete(connection)
+    commitTransaction(connection: DatabaseConnection) {
+      stateOf(connection).transaction = 'none'
+      return end(connection, commitTransaction(connection))
     },
-    async rollbackTransaction(connection: DatabaseConnection) {
-      transactions.delete(connection)
-      await rollBack(connection)
-      // An error here must not hide the error of the transaction.
-      if (incomplete.delete(connection))
-        await restorers
-          .get(connection)?.()
-          .catch(() => {})
-    },
+    rollbackTransaction: (connection: DatabaseConnection) => end(connection, rollBack(connection)),
   })
 }
 
-interface InnerDriver {
-  readonly begin: Driver['beginTransaction']
-  readonly commit: Driver['commitTransaction']
-  readonly rollBack: Driver['rollbackTransaction']
-}
-
-/** Returns Kysely for one connection, which stays with its owner. */
-function kyselyOn(
-  connection: DatabaseConnection,
-  { dialect, driver }: { dialect: Dialect; driver: InnerDriver },
-): AuthKysely {
-  const createDriver = (): Driver => ({
-    init: async () => {},
-    acquireConnection: async () => connection,
-    beginTransaction: driver.begin,
-    commitTransaction: driver.commit,
-    rollbackTransaction: driver.rollBack,
-    releaseConnection: async () => {},
-    destroy: async () => {},
-  })
-  return new Kysely<AuthTables>({
-    dialect: {
-      createAdapter: () => dialect.createAdapter(),
-      createIntrospector: (db) => dialect.createIntrospector(db),
-      createQueryCompiler: () => dialect.createQueryCompiler(),
-      createDriver,
-    },
-  })
+function withDriver(dialect: Dialect, createDriver: () => Driver): Dialect {
+  return {
+    createAdapter: () => dialect.createAdapter(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createDriver,
+  }
 }

@@ -79,7 +79,7 @@ export interface AuditTable extends Omit<AuditRecordResponse, 'detail' | 'create
   createdAt: Timestamp
 }
 
-/** Counters of rate limits, with the columns of `rate-limiter-flexible`; `expire` is in milliseconds. */
+/** Counters of rate limits. `expire` is in milliseconds. */
 export interface RateLimitTable {
   key: string
   points: number

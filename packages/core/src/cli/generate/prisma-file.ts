@@ -1,8 +1,7 @@
 import type { Engine } from '../../database/mapping.ts'
 import type { Column, Index, Table, Tables } from '../../database/tables.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { modelName } from './prisma-names.ts'
-import { relationsOf } from './prisma-relations.ts'
+import { modelName, relationsOf } from './prisma-relations.ts'
 
 const START = '// Written by "sallyport generate" from here. It keeps fields that you add to these models.'
 const END = '// Written by "sallyport generate" up to here.'
@@ -100,25 +99,13 @@ function withUniqueColumns(name: string, table: Table): Table {
   }
 }
 
+const OF_BOTH = { text: 'String', flag: 'Boolean', integer: 'Int', bigint: 'BigInt', number: 'Float' }
+
 const TYPES: Readonly<Record<Engine, Readonly<Record<string, string>>>> = {
-  sqlite: {
-    text: 'String',
-    timestamp: 'String',
-    flag: 'Boolean',
-    integer: 'Int',
-    bigint: 'BigInt',
-    number: 'Float',
-  },
+  sqlite: { ...OF_BOTH, timestamp: 'String' },
   postgres: {
-    ...{
-      text: 'String',
-      timestamp: 'DateTime',
-      flag: 'Boolean',
-      integer: 'Int',
-      bigint: 'BigInt',
-      number: 'Float',
-    },
-    ...{ real: 'Float @db.Real', uuid: 'String @db.Uuid', json: 'Json @db.Json', jsonb: 'Json' },
+    ...{ ...OF_BOTH, timestamp: 'DateTime', real: 'Float @db.Real' },
+    ...{ uuid: 'String @db.Uuid', json: 'Json @db.Json', jsonb: 'Json' },
   },
 }
 

@@ -1,5 +1,4 @@
 import type { Tables } from '../../database/tables.ts'
-import { modelName } from './prisma-names.ts'
 
 /** A reference from one table to another. */
 interface Relation {
@@ -77,3 +76,10 @@ function fieldName(columns: readonly string[], table: string): string {
 }
 
 const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
+
+/** Returns the name of a table's model, such as `KnownDevice`, or that of `set null`. */
+export function modelName(table: string): string {
+  return table.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_match, letter: string) =>
+    letter.toUpperCase(),
+  )
+}

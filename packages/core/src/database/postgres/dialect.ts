@@ -12,7 +12,6 @@ import {
 } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { INTERNAL_SCHEMA } from '../internal-tables.ts'
-import { transactionSeal } from '../transaction-seal.ts'
 import type { PostgresDriver, ReservedConnection } from './driver.ts'
 import { orUnavailable } from './errors.ts'
 
@@ -55,7 +54,6 @@ const NO_POOL = { pool: () => Promise.reject(new Error('not used')) }
 class DialectDriver extends KyselyDriver {
   readonly #driver: PostgresDriver
   readonly #reserved = new WeakMap<DatabaseConnection, ReservedConnection>()
-  readonly #seal = transactionSeal()
 
   constructor(driver: PostgresDriver) {
     super(NO_POOL)
@@ -68,10 +66,8 @@ class DialectDriver extends KyselyDriver {
     const { connect } = this.#driver
     const reserved =
       connect === undefined ? withoutTransactions(this.#driver) : await orUnavailable(connect())
-    const check = () => this.#seal.check(connection)
     const connection: DatabaseConnection = {
       async executeQuery<Row>({ sql: text, parameters: values }: CompiledQuery): Promise<QueryResult<Row>> {
-        check()
         const { command, rowCount, rows } = await orUnavailable(reserved.query<Row>({ text, values }))
         // Kysely compares the command, since PostgreSQL ends an aborted transaction with `ROLLBACK`.
         if (command === 'COMMIT' || command === 'ROLLBACK') return { rows: [{ command } as Row] }
@@ -87,14 +83,8 @@ class DialectDriver extends KyselyDriver {
     return connection
   }
 
-  override commitTransaction(connection: DatabaseConnection): Promise<void> {
-    return this.#seal.around(connection, () => super.commitTransaction(connection))
-  }
-
-  override rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    return this.#seal.around(connection, async () => {
-      await connection.executeQuery(CompiledQuery.raw('rollback'))
-    })
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('rollback'))
   }
 
   override async releaseConnection(connection: DatabaseConnection): Promise<void> {

@@ -1,6 +1,7 @@
 import { Kysely, type KyselyPlugin, sql } from 'kysely'
 import { isAuthError } from '../../protocol/errors.ts'
-import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
+import { memoryLimits } from '../../rate-limit/memory-limits.ts'
+import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
 import { type AddedColumns, NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
@@ -16,10 +17,12 @@ import type {
 import { expectedOfDatabase, expectedOfStore } from '../expected.ts'
 import { type Expected, inspect } from '../inspect.ts'
 import { offerInspection } from '../inspect-opened.ts'
+import { storedLimits } from '../limits.ts'
 import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
 import { namesOf, type StoreMapping } from '../mapping.ts'
 import { type MigrationDialect, postgresTypes } from '../migrations.ts'
+import { requireOwnWrites } from '../own-writes.ts'
 import { prepareTables } from '../prepare-tables.ts'
 import { pruneFeedHourly } from '../prune-feed.ts'
 import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
@@ -37,13 +40,13 @@ import {
   type PostgresSource,
 } from './connect.ts'
 import { postgresDialect } from './dialect.ts'
+import { orUnavailable } from './errors.ts'
 import { postgresFeed } from './feed.ts'
 import type { FeedState } from './feed-state.ts'
 import { readIdTypes } from './ids.ts'
 import { installFeed, toGrantError } from './install-feed.ts'
-import { postgresLimits } from './limits.ts'
-import { checkReadBack } from './read-back.ts'
 import { type LookupOptions, postgresLookups, postgresTokens } from './sessions.ts'
+import { statementName } from './statement-names.ts'
 
 /**
  * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Every node opens it, and
@@ -223,16 +226,29 @@ async function startNode(
   }
   try {
     const [revocations] = await Promise.all([feed, opened])
-    const lookup = (lookups.current() ?? driver).query
-    if (state.hasTables) await checkReadBack({ schema: connector.schema, write: driver.query, lookup })
+    const { query } = lookups.current() ?? driver
+    const read = async (text: string, values: readonly unknown[]) => (await query({ text, values })).rows
+    if (state.hasTables) await requireOwnWrites(kysely, { read, fix: OWN_WRITES })
     const limits = state.hasTables
-      ? restoringLimits(postgresLimits(driver.query, connector), { restorer, db: kysely })
+      ? restoringLimits(postgresLimits(connector), { restorer, db: kysely })
       : memoryLimits()
     return { findSession, revocations, limits, close }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+const OWN_WRITES = 'Connect to the primary, without a proxy that splits reads from writes.'
+
+/** Stores rate limits with prepared statements. */
+function postgresLimits({ driver, schema }: PostgresConnector): Required<RateLimitStore> {
+  return storedLimits({ engine: 'postgres', schema }, async (text, values) => {
+    let place = 0
+    const numbered = text.replaceAll('?', () => `$${++place}`)
+    const statement = { text: numbered, values, name: statementName('limit', text) }
+    return (await orUnavailable(driver.query<Row>(statement))).rows
+  })
 }
 
 /** Watches the tables. What the role may not create was reported already, so it isn't expected. */

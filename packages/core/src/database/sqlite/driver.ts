@@ -1,5 +1,5 @@
 import type { Dialect } from 'kysely'
-import type { FlexibleLimits } from '../../rate-limit/flexible-limits.ts'
+import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../../revocations/feed.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
 import type { SessionReader, SessionStore } from '../../session/session.ts'
@@ -22,7 +22,7 @@ export interface OwnTables {
 
 /** What a store needs of an open database that it only reads. */
 export interface SqliteStoreDriver {
-  readonly limits: FlexibleLimits
+  readonly limits: Required<RateLimitStore>
   /** Reads rows on the connection that Step 2 uses. */
   readonly read: RunStatement
   /** Step 2 on any tables. */

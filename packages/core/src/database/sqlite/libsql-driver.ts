@@ -1,6 +1,8 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
+import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { Row } from '../../session/session-row.ts'
+import { storedLimits } from '../limits.ts'
+import { sqliteTypes } from '../migrations.ts'
 import { sessionSql, tokenStatement } from '../session-sql.ts'
 import type { LibsqlClient } from './client.ts'
 import { recordConnections, rejectReplica, watchCopies } from './copies.ts'
@@ -9,10 +11,8 @@ import { createBusyRetry, isRejectedStatement } from './errors.ts'
 import { leaseFeed } from './lease-feed.ts'
 import { libsqlStatements } from './libsql-statements.ts'
 import { libsqlWriteQueue } from './libsql-write-queue.ts'
-import { sqliteLimits } from './limits.ts'
 import { pollingFeed, pollStatement } from './polling-feed.ts'
-import { remoteLookups } from './remote-sessions.ts'
-import { type TokenRow, toSessionToken } from './sessions.ts'
+import { remoteLookups, type TokenRow, toSessionToken } from './sessions.ts'
 
 /**
  * Creates the driver of `@libsql/client`, for a local file or a server.
@@ -26,10 +26,11 @@ export async function libsqlDriver(
   const statements = libsqlStatements(client)
   const { isRemote } = statements
   const createRetry = () => createBusyRetry(busyTimeoutMs, isRejectedStatement)
-  const retryRead = createRetry()
+  const [retryRead, retryCount] = [createRetry(), createRetry()]
   const run: RunStatement = async (sql, parameters = []) =>
     (await statements.execute(sql, parameters)).rows.map((row) => ({ ...row }))
   const read: RunStatement = (sql, parameters) => retryRead(() => run(sql, parameters))
+  const count: RunStatement = (sql, parameters) => retryCount(() => run(sql, parameters))
   const readValues = async (sql: string, parameters: string[]) =>
     (await retryRead(() => statements.execute(sql, parameters))).rows.map((row) => Array.from(row))
   const lookUp = async (sql: string, parameters: string[]) => (await readValues(sql, parameters))[0]
@@ -41,7 +42,7 @@ export async function libsqlDriver(
   return {
     dialect: libsqlWriteQueue(statements, createRetry()),
     isReplicable: true,
-    limits: isRemote || isFile ? sqliteLimits(run, createRetry()) : memoryLimits(),
+    limits: isRemote || isFile ? storedLimits(sqliteTypes, count) : memoryLimits(),
     read,
     problems: () => file?.problems() ?? [],
     sessions: ({ columns, mapping }) => ({

@@ -1,5 +1,4 @@
 import type { DatabaseConnection, Dialect, QueryResult } from 'kysely'
-import { transactionSeal } from '../transaction-seal.ts'
 import type { LibsqlResult, LibsqlTransaction } from './client.ts'
 import type { RetryWhileBusy } from './errors.ts'
 import type { LibsqlStatements } from './libsql-statements.ts'
@@ -7,12 +6,10 @@ import { encode, writeQueueDialect } from './write-queue.ts'
 
 /** Creates the Kysely dialect of `@libsql/client`. Like the others, it has one queue for writes. */
 export function libsqlWriteQueue(statements: LibsqlStatements, retryWhileBusy: RetryWhileBusy): Dialect {
-  const seal = transactionSeal()
   let transaction: LibsqlTransaction | undefined
 
   const connection: DatabaseConnection = {
     async executeQuery<Row>(query: Parameters<DatabaseConnection['executeQuery']>[0]) {
-      seal.check(connection)
       const { sql, parameters } = encode(query)
       return toQueryResult<Row>(await retryWhileBusy(() => statements.execute(sql, parameters, transaction)))
     },
@@ -21,17 +18,15 @@ export function libsqlWriteQueue(statements: LibsqlStatements, retryWhileBusy: R
     },
   }
 
-  function end(how: (ending: LibsqlTransaction) => Promise<void>): Promise<void> {
+  async function end(how: (ending: LibsqlTransaction) => Promise<void>): Promise<void> {
     const ending = transaction
     transaction = undefined
-    return seal.around(connection, async () => {
-      if (ending === undefined) return
-      try {
-        await retryWhileBusy(() => how(ending))
-      } finally {
-        ending.close()
-      }
-    })
+    if (ending === undefined) return
+    try {
+      await retryWhileBusy(() => how(ending))
+    } finally {
+      ending.close()
+    }
   }
 
   return writeQueueDialect(() => ({

@@ -17,6 +17,7 @@ import { isInspecting, offerInspection } from '../inspect-opened.ts'
 import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
 import { createInternalTables, sqliteTypes } from '../migrations.ts'
+import { requireOwnWrites } from '../own-writes.ts'
 import { prepareTables } from '../prepare-tables.ts'
 import { pruneFeedHourly } from '../prune-feed.ts'
 import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
@@ -29,7 +30,6 @@ import { toPath } from './connect.ts'
 import type { SqliteDriver } from './driver.ts'
 import { installTables } from './install-tables.ts'
 import { openDriver } from './open-driver.ts'
-import { requireOwnWrites } from './own-writes.ts'
 import { PASS_MS } from './polling-feed.ts'
 
 /** Options of {@link openSqlite}. */
@@ -182,8 +182,10 @@ async function openWriter({ driver, db }: ReturnType<typeof createWriter>, expec
 /** Creates our internal tables, and checks that the client reads what it has written. */
 async function install(db: AuthKysely, driver: SqliteDriver): Promise<void> {
   await installTables(db)
-  if (driver.isReplicable) await requireOwnWrites(db, driver)
+  if (driver.isReplicable) await requireOwnWrites(db, { read: driver.read, fix: OWN_WRITES })
 }
+
+const OWN_WRITES = 'Pass a client for the server.'
 
 const RESTORER: TableRestorer = {
   internal: sqliteTypes,

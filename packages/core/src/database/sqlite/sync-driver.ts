@@ -1,11 +1,13 @@
-import { memoryLimits } from '../../rate-limit/flexible-limits.ts'
+import { memoryLimits } from '../../rate-limit/memory-limits.ts'
+import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
 import type { Row } from '../../session/session-row.ts'
 import type { Problem } from '../inspect.ts'
+import { storedLimits } from '../limits.ts'
+import { sqliteTypes } from '../migrations.ts'
 import type { RowStatement, SqliteConnection } from './connection.ts'
 import type { RunStatement, SqliteDriver } from './driver.ts'
-import { createBusyRetry } from './errors.ts'
-import { sqliteLimits } from './limits.ts'
+import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
 import { pollingFeed, pollStatement } from './polling-feed.ts'
 import { sqliteLookups, sqliteSessions } from './sessions.ts'
 import { sqliteWriteQueue } from './write-queue.ts'
@@ -35,7 +37,7 @@ export function syncDriver(
   return {
     dialect: sqliteWriteQueue(writer, { busyTimeoutMs }),
     isReplicable: false,
-    limits: counter === null ? memoryLimits() : sqliteLimits(runOn(counter), createBusyRetry(busyTimeoutMs)),
+    limits: counter === null ? memoryLimits() : limitsOn(counter, createBusyRetry(busyTimeoutMs)),
     read: (sql, parameters) => retryWhileBusy(() => read(sql, parameters)),
     sessions: (tables) => sqliteSessions(reader, { ...tables, retryWhileBusy }),
     lookups: (sql, columns) => sqliteLookups(reader, { sql, columns, retryWhileBusy }),
@@ -55,6 +57,11 @@ export function syncDriver(
     // Kysely stays open, so a late write fails with 503.
     close,
   }
+}
+
+function limitsOn(counter: SqliteConnection, retryWhileBusy: RetryWhileBusy): Required<RateLimitStore> {
+  const run = runOn(counter)
+  return storedLimits(sqliteTypes, (sql, values) => retryWhileBusy(() => run(sql, values)))
 }
 
 function runOn(connection: SqliteConnection): RunStatement {

@@ -12,7 +12,6 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { INTERNAL_SCHEMA, prefixed } from '../internal-tables.ts'
-import { transactionSeal } from '../transaction-seal.ts'
 import type { SqliteConnection } from './connection.ts'
 import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
 
@@ -64,7 +63,6 @@ class WriteQueueCompiler extends SqliteQueryCompiler {
 class WriteQueueDriver extends SqliteDriver {
   readonly #database: SqliteConnection
   readonly #retryWhileBusy: RetryWhileBusy
-  readonly #seal = transactionSeal()
 
   constructor(database: SqliteConnection, busyTimeoutMs: number) {
     super({ database })
@@ -74,14 +72,10 @@ class WriteQueueDriver extends SqliteDriver {
 
   override async acquireConnection(): Promise<DatabaseConnection> {
     const inner = await super.acquireConnection()
-    const connection: DatabaseConnection = {
-      executeQuery: async (query) => {
-        this.#seal.check(connection)
-        return this.#retryWhileBusy(() => inner.executeQuery(encode(query)))
-      },
+    return {
+      executeQuery: (query) => this.#retryWhileBusy(() => inner.executeQuery(encode(query))),
       streamQuery: (query, chunkSize) => inner.streamQuery(encode(query), chunkSize),
     }
-    return connection
   }
 
   /** Takes the write lock at once: a transaction that reads first and writes later could fail midway. */
@@ -90,14 +84,8 @@ class WriteQueueDriver extends SqliteDriver {
   }
 
   /** After some errors, such as a full disk, SQLite has rolled back. A second rollback would hide them. */
-  override rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    return this.#seal.around(connection, async () => {
-      if (this.#database.inTransaction) await super.rollbackTransaction(connection)
-    })
-  }
-
-  override commitTransaction(connection: DatabaseConnection): Promise<void> {
-    return this.#seal.around(connection, () => super.commitTransaction(connection))
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.inTransaction) await super.rollbackTransaction(connection)
   }
 }
 

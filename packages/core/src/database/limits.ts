@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { counterName, secondsUntil, windowEnd } from '../rate-limit/memory-limits.ts'
+import type { RateLimit, RateLimitStore } from '../rate-limit/rate-limit.ts'
+import type { Row } from '../session/session-row.ts'
+import { type InternalNames, internalTable } from './internal-tables.ts'
+
+/** How many full counters a process remembers. */
+const MAX_FULL = 10_000
+
+/**
+ * Stores rate limits in the internal table `rate_limit`, for all processes that share the database.
+ * @param run runs a statement with a `?` for each value, outside any transaction of another caller
+ */
+export function storedLimits(
+  internal: InternalNames,
+  run: (text: string, values: readonly unknown[]) => Promise<readonly Row[]>,
+): Required<RateLimitStore> {
+  const table = internalTable(internal, 'rate_limit')
+  // One statement, so of any number at once, exactly the allowed ones are counted.
+  const count = `
+    insert into ${table} as counter (key, points, expire) values (?, 1, ?)
+      on conflict (key) do update set
+        points = case when counter.expire > ? then counter.points + 1 else 1 end,
+        expire = case when counter.expire > ? then counter.expire else excluded.expire end
+      where (counter.expire > ?) is not true or counter.points < ?
+      returning points, expire`
+  const read = `select points, expire from ${table} where key = ? and expire > ?`
+  // Only an attempt of the current window can be given back.
+  const subtract = `
+    update ${table} set points = points - 1 where key = ? and points > 0 and expire > ? and expire <= ?`
+  /** When the counters that reached their limits end: attempts are then rejected without writing. */
+  const full = new Map<string, number>()
+
+  /** Returns when the counter of a row ends if it has reached the limit, otherwise null. */
+  function endOfFull(row: Row | undefined, name: string, points: number): number | null {
+    if (row === undefined || Number(row.points) < points) return null
+    if (full.size === MAX_FULL) full.clear()
+    full.set(name, Number(row.expire))
+    return Number(row.expire)
+  }
+
+  async function consume(key: string, limit: RateLimit): Promise<number | null> {
+    const [name, now] = [counterName(storable(key), limit), Date.now()]
+    if ((full.get(name) ?? 0) <= now) {
+      const [counted] = await run(count, [name, windowEnd(limit, now), now, now, now, limit.points])
+      endOfFull(counted, name, limit.points)
+      if (counted !== undefined) return null
+    }
+    const [stored] = await run(read, [name, now])
+    const end = endOfFull(stored, name, limit.points)
+    if (end !== null) return secondsUntil(end, now)
+    // An attempt was given back, here or elsewhere.
+    full.delete(name)
+    return consume(key, limit)
+  }
+
+  return {
+    consume,
+    async giveBack(key, limit) {
+      const now = Date.now()
+      await run(subtract, [counterName(storable(key), limit), now, windowEnd(limit, now)])
+    },
+  }
+}
+
+/** The index of the table can't hold much longer keys. */
+const MAX_KEY_LENGTH = 1_000
+
+/** Hashes a key that a database can't store, so its attempts are limited too. */
+function storable(key: string): string {
+  const isStorable = key.length <= MAX_KEY_LENGTH && !key.includes('\0') && key.isWellFormed()
+  return isStorable ? key : createHash('sha256').update(key).digest('hex')
+}
