@@ -116,7 +116,7 @@ function selectEnded({ watched, dates, isByRow }: Comparison, event: 'update' | 
       limit ${MAX_ENTRIES + 1}) as ended;`
 }
 
-/** Returns a column as text. A cast would run code of the table's owner with our rights, if its type has one. */
+/** Returns a column as text. A cast could be the table owner's, and would run with our rights. */
 function text(row: string, name: string): string {
   const value = `${row}.${quote(name)}`
   return `case when ${value} is not null then format('%s', ${value}) end`

@@ -63,8 +63,8 @@ export async function readFeedState(db: AuthKysely, { schema, watched }: Wanted)
 
 /**
  * Returns the tables that exist, and those that need a trigger for each row. A statement on a parent or a
- * partition also changes the other's rows, but runs only its own statement triggers. Foreign tables don't pass
- * their rows to those.
+ * partition also changes the other's rows, but runs only its own statement triggers. Foreign tables don't
+ * pass their rows to those.
  */
 export async function findTables(
   db: AuthKysely,

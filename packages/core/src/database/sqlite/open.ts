@@ -182,10 +182,9 @@ async function openWriter({ driver, db }: ReturnType<typeof createWriter>, expec
 /** Creates our internal tables, and checks that the client reads what it has written. */
 async function install(db: AuthKysely, driver: SqliteDriver): Promise<void> {
   await installTables(db)
-  if (driver.isReplicable) await requireOwnWrites(db, { read: driver.read, fix: OWN_WRITES })
+  if (driver.isReplicable)
+    await requireOwnWrites(db, { read: driver.read, fix: 'Pass a client for the server.' })
 }
-
-const OWN_WRITES = 'Pass a client for the server.'
 
 const RESTORER: TableRestorer = {
   internal: sqliteTypes,

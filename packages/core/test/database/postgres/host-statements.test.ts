@@ -230,6 +230,23 @@ describe('the role of the app', () => {
     expect(await takeLog(database)).toContainEqual(['s1', 'ada'])
     expect(await database.rows('select * from evil.revocation_log')).toEqual([])
   })
+
+  test('never runs code of its own with our rights, such as a cast of its own type', async () => {
+    // A sequence remembers calls that are rolled back.
+    await database.run('create sequence calls; create type pair as (one text)')
+    for (const target of ['text', 'json', 'jsonb', 'timestamptz', 'numeric'])
+      await database.run(`
+        create function spy_${target}(pair) returns ${target} language plpgsql as
+          $$ begin perform nextval('public.calls'); return null; end $$;
+        create cast (pair as ${target}) with function spy_${target}(pair) as implicit`)
+    for (const column of ['id', '"userId"', '"expiresAt"', 'version'])
+      await database.run(`
+        alter table session drop constraint if exists session_pkey;
+        alter table session alter column ${column} drop default;
+        alter table session alter column ${column} type pair using row('x')::pair`)
+    await isReceived(`update session set version = row('y')::pair; delete from session`)
+    expect(await database.rows('select is_called from calls')).toEqual([{ is_called: false }])
+  })
 })
 
 describe('installing', () => {
