@@ -6,10 +6,10 @@ export type {
   OpenedStore as SqliteStore,
 } from './database/database.ts'
 export type { OwnSession, OwnSessions } from './database/mapped-sessions.ts'
-export type { DateEncoding, SessionMapping, StoreMapping } from './database/mapping.ts'
-export type { MigrationReport } from './database/migrations.ts'
-export type { OwnNames } from './database/own-names.ts'
-export type { D1Client, SqliteClient, SqliteSource } from './database/sqlite/client.ts'
+export type { DateEncoding, SessionMapping, StoreMapping } from './database/schema/mapping.ts'
+export type { MigrationReport } from './database/schema/migrations.ts'
+export type { OwnNames } from './database/schema/own-names.ts'
+export type { D1Client, SqliteClient, SqliteSource } from './database/sqlite/connections/client.ts'
 export {
   openSqlite,
   openSqliteStore,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { counterName, secondsUntil, windowEnd } from '../rate-limit/memory-limits.ts'
 import type { RateLimit, RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { Row } from '../session/session-row.ts'
-import { type InternalNames, internalTable } from './internal-tables.ts'
+import { type InternalNames, internalTable } from './schema/internal-tables.ts'
 
 /** How many full counters a process remembers. */
 const MAX_FULL = 10_000

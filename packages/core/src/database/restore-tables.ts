@@ -2,8 +2,8 @@ import { type DatabaseConnection, type Dialect, type Driver, Kysely } from 'kyse
 import { AuthError } from '../protocol/errors.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import { asConflict } from '../session/conflict.ts'
-import type { InternalNames } from './internal-tables.ts'
-import type { AuthKysely, AuthTables } from './schema.ts'
+import type { InternalNames } from './schema/internal-tables.ts'
+import type { AuthKysely, AuthTables } from './schema/kysely-tables.ts'
 
 /** Recreates our internal tables when a statement misses one: another tool may have dropped them. */
 export interface TableRestorer {

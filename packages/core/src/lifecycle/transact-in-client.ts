@@ -1,4 +1,4 @@
-import type { SessionLocks } from '../database/session-sql.ts'
+import type { SessionLocks } from '../database/find-session-sql.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'

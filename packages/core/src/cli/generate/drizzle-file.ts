@@ -1,5 +1,5 @@
-import type { Engine } from '../../database/mapping.ts'
-import type { Column, ForeignKey, Table, Tables } from '../../database/tables.ts'
+import type { Engine } from '../../database/schema/mapping.ts'
+import type { Column, ForeignKey, Table, Tables } from '../../database/schema/tables.ts'
 import { ORIGIN } from './database-file.ts'
 
 /** Returns a module with the tables for Drizzle. */

@@ -1,5 +1,5 @@
-import type { Engine } from '../../database/mapping.ts'
-import type { Column, Index, Table, Tables } from '../../database/tables.ts'
+import type { Engine } from '../../database/schema/mapping.ts'
+import type { Column, Index, Table, Tables } from '../../database/schema/tables.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { modelName, relationsOf } from './prisma-relations.ts'
 

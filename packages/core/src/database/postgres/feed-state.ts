@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { quote } from '../mapping.ts'
-import type { TableTriggers } from '../postgres-triggers.ts'
-import type { AuthKysely } from '../schema.ts'
-import { INTERNAL_TABLES } from '../tables.ts'
+import type { AuthKysely } from '../schema/kysely-tables.ts'
+import { quote } from '../schema/mapping.ts'
+import type { TableTriggers } from '../schema/postgres-triggers.ts'
+import { INTERNAL_TABLES } from '../schema/tables.ts'
 
 /** What a database has of the feed. */
 export interface FeedState {

@@ -14,25 +14,24 @@ import type {
   OpenedStore,
   OwnTablesOptions,
 } from '../database.ts'
-import { expectedOfDatabase, expectedOfStore } from '../expected.ts'
-import { type Expected, inspect } from '../inspect.ts'
-import { offerInspection } from '../inspect-opened.ts'
+import { sessionSql } from '../find-session-sql.ts'
 import { storedLimits } from '../limits.ts'
-import { ownNames } from '../mapped-names.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
-import { namesOf, type StoreMapping } from '../mapping.ts'
-import { type MigrationDialect, postgresTypes } from '../migrations.ts'
 import { requireOwnWrites } from '../own-writes.ts'
-import { prepareTables } from '../prepare-tables.ts'
 import { pruneFeedHourly } from '../prune-feed.ts'
 import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
-import type { AuthKysely } from '../schema.ts'
+import { expectedOfDatabase, expectedOfStore } from '../schema/expected.ts'
+import { type Expected, inspect } from '../schema/inspect.ts'
+import { offerInspection } from '../schema/inspect-opened.ts'
+import type { AuthKysely } from '../schema/kysely-tables.ts'
+import { namesOf, type StoreMapping } from '../schema/mapping.ts'
+import { type MigrationDialect, postgresTypes } from '../schema/migrations.ts'
+import { prepareTables } from '../schema/prepare-tables.ts'
+import { ownNames } from '../schema/renaming-plugin.ts'
+import { type Tables, USER_TABLES, withColumns } from '../schema/tables.ts'
 import type { AuthTransaction } from '../session-database.ts'
-import { sessionSql } from '../session-sql.ts'
-import { type Tables, USER_TABLES, withColumns } from '../tables.ts'
 import { watchDatabase } from '../watch-database.ts'
 import { checkValues } from './check-values.ts'
-import type { PostgresClient, PostgresHttpClient } from './clients.ts'
 import {
   connectPostgres,
   type PostgresConnector,
@@ -40,12 +39,13 @@ import {
   type PostgresSource,
 } from './connect.ts'
 import { postgresDialect } from './dialect.ts'
-import { orUnavailable } from './errors.ts'
+import type { PostgresClient, PostgresHttpClient } from './drivers/clients.ts'
+import { orUnavailable } from './drivers/errors.ts'
 import { postgresFeed } from './feed.ts'
 import type { FeedState } from './feed-state.ts'
+import { type LookupOptions, postgresLookups, postgresTokens } from './find-session.ts'
 import { readIdTypes } from './ids.ts'
 import { installFeed, toGrantError } from './install-feed.ts'
-import { type LookupOptions, postgresLookups, postgresTokens } from './sessions.ts'
 import { statementName } from './statement-names.ts'
 
 /**

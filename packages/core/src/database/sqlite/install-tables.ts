@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { prefixed } from '../internal-tables.ts'
-import { createInternalTables, sqliteTypes } from '../migrations.ts'
-import type { AuthKysely } from '../schema.ts'
-import { INTERNAL_TABLES } from '../tables.ts'
+import { prefixed } from '../schema/internal-tables.ts'
+import type { AuthKysely } from '../schema/kysely-tables.ts'
+import { createInternalTables, sqliteTypes } from '../schema/migrations.ts'
+import { INTERNAL_TABLES } from '../schema/tables.ts'
 
 const TABLES = Object.keys(INTERNAL_TABLES).map((name) => prefixed(name.slice(name.indexOf('.') + 1)))
 
