@@ -54,11 +54,11 @@ export async function checkDatabase(
   }
   const db = new Kysely<unknown>({ dialect: await connect(url) })
   try {
-    const tables = await recordTables(plugins, internal.engine)
+    const pluginTables = await recordTables(plugins, internal.engine)
     const migrates = await isMigrated(db, internal)
     return await inspect(
       db,
-      expectedOfDatabase(internal, { tables, migrates, columns: columnsOf({ plugins }) }),
+      expectedOfDatabase(internal, { pluginTables, migrates, columns: columnsOf({ plugins }) }),
     )
   } finally {
     await db.destroy()

@@ -3,7 +3,8 @@ import { INTERNAL_SCHEMA, prefixed } from '../../database/schema/internal-tables
 import type { Engine } from '../../database/schema/mapping.ts'
 import { migrationTableOf } from '../../database/schema/migrations.ts'
 import { recordTables } from '../../database/schema/record-tables.ts'
-import { INTERNAL_TABLES, migrationRecords, type Table, type Tables } from '../../database/schema/tables.ts'
+import type { Table, Tables } from '../../database/schema/table.ts'
+import { INTERNAL_TABLES, migrationRecords } from '../../database/schema/tables.ts'
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
 

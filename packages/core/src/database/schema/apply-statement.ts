@@ -12,7 +12,7 @@ import {
   type TableNode,
   ValueNode,
 } from 'kysely'
-import type { Column, ForeignKey, Table } from './tables.ts'
+import type { Column, ForeignKey, Table } from './table.ts'
 
 /** Applies a statement of a migration to a description of tables. Returns a statement that it can't read. */
 export function applyStatement(tables: Map<string, Table>, node: RootOperationNode): string | undefined {

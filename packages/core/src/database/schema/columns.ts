@@ -7,6 +7,7 @@ import {
   storedColumns,
 } from '../../session/added-columns.ts'
 import type { SessionDatabase } from '../session-database.ts'
+import { readColumnNames } from './inspect.ts'
 import type { AuthKysely } from './kysely-tables.ts'
 import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
 
@@ -64,13 +65,7 @@ async function missingColumns(
 ): Promise<{ table: string; name: string; shape: ColumnShape }[]> {
   const missing = []
   for (const table of ['user', 'session'] as const) {
-    const query =
-      engine === 'sqlite'
-        ? sql<{ name: string }>`select name from pragma_table_info(${table})`
-        : sql<{ name: string }>`select column_name as name from information_schema.columns
-            where table_schema = current_schema() and table_name = ${table}`
-    const { rows } = await query.execute(db)
-    const present = new Set(rows.map(({ name }) => name))
+    const present = new Set(await readColumnNames(db, engine, table))
     for (const [name, shape] of Object.entries(columns[table]))
       if (!present.has(name)) missing.push({ table, name, shape })
   }

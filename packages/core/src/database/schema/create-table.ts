@@ -6,7 +6,7 @@ import {
   type SchemaModule,
   sql,
 } from 'kysely'
-import type { Column, Table, Tables } from './tables.ts'
+import type { Column, Table, Tables } from './table.ts'
 
 /** The types and values that differ between databases. */
 export interface ColumnTypes {
@@ -27,16 +27,14 @@ export function createStatements(
 ): CreateStatement[] {
   const entries = Object.entries(tables)
   return [
-    ...entries.map(([name, table]) => createTable(schema, types, name, table)),
+    ...entries.map((entry) => createTable(entry, { schema, types })),
     ...entries.flatMap(([name, table]) => createIndexes(schema, name, table)),
   ]
 }
 
 function createTable(
-  schema: SchemaModule,
-  types: ColumnTypes,
-  name: string,
-  { columns, uniques = {}, foreignKeys = {} }: Table,
+  [name, { columns, uniques = {}, foreignKeys = {} }]: [string, Table],
+  { schema, types }: { schema: SchemaModule; types: ColumnTypes },
 ): CreateTableBuilder<string, string> {
   let table: CreateTableBuilder<string, string> = schema.createTable(name)
   for (const [column, shape] of Object.entries(columns))

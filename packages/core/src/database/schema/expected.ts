@@ -5,14 +5,16 @@ import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables
 import { namesOf, quote } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
 import { postgresTriggers, type WatchedColumns } from './postgres-triggers.ts'
-import { INTERNAL_TABLES, type Tables } from './tables.ts'
+import type { Tables } from './table.ts'
+import { INTERNAL_TABLES, USER_TABLES, withColumns } from './tables.ts'
 
 /** What to do if a table is missing that the app's tool creates. */
 export const GENERATE =
   'Run "sallyport generate --schema drizzle" (or prisma, or sql), then your migration tool.'
 
 interface ExpectedTables {
-  readonly tables: Tables
+  /** The tables of plugins. @default none */
+  readonly pluginTables?: Tables
   readonly columns?: AddedColumns
   readonly migrates: boolean
   readonly names?: RenamedTables | undefined
@@ -21,11 +23,11 @@ interface ExpectedTables {
 /** Returns what our own database must have. With `migrate: false`, the app's tool creates its tables. */
 export function expectedOfDatabase(
   internal: InternalNames,
-  { tables, columns, migrates, names }: ExpectedTables,
+  { pluginTables, columns = NO_COLUMNS, migrates, names }: ExpectedTables,
 ): Expected {
   return {
     internal,
-    tables: columnNames(tables, names),
+    tables: columnNames({ ...pluginTables, ...withColumns(USER_TABLES, columns) }, names),
     fix: migrates ? `Restart the app, or run "${migrateCommand(internal)}".` : GENERATE,
     internalTables: internalColumns(internal),
     triggers: triggersOf(internal, { mapping: names && ownMapping(names), columns }),

@@ -1,6 +1,6 @@
 import type { Expected } from './inspect.ts'
 import type { AuthKysely } from './kysely-tables.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './table.ts'
 
 /** A database or store that an app opens. */
 export interface Opening {

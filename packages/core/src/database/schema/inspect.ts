@@ -17,12 +17,12 @@ export interface Expected {
   readonly fix: string
   readonly internalTables: ColumnNames
   /** The triggers by table, in PostgreSQL. */
-  readonly triggers: Readonly<Record<string, TableTriggers>>
+  readonly triggers: Readonly<Record<string, ExpectedTriggers>>
   /** What to do if an internal table, a trigger, or a function is missing. */
   readonly ourFix: string
 }
 
-interface TableTriggers {
+interface ExpectedTriggers {
   readonly names: readonly string[]
   /** The definitions of the functions that they may run: other releases and mappings have others. */
   readonly functions: readonly string[]
@@ -64,14 +64,15 @@ export async function missingColumns<DB>(
   tables: ColumnNames,
 ): Promise<string[]> {
   const missing = Object.entries(tables).map(async ([table, columns]) => {
-    const present = new Set(await columnNames(db, engine, table))
+    const present = new Set(await readColumnNames(db, engine, table))
     if (present.size === 0) return [`table ${table}`]
     return columns.filter((column) => !present.has(column)).map((column) => `column ${table}.${column}`)
   })
   return (await Promise.all(missing)).flat()
 }
 
-async function columnNames<DB>(db: Kysely<DB>, engine: Engine, table: string): Promise<string[]> {
+/** Returns the columns of a table; none if it is missing. */
+export async function readColumnNames<DB>(db: Kysely<DB>, engine: Engine, table: string): Promise<string[]> {
   const { schema, name } = split(table)
   const query =
     engine === 'sqlite'
@@ -88,7 +89,7 @@ async function triggerFaults<DB>(
   triggers: Expected['triggers'],
 ): Promise<string[]> {
   const faults = Object.entries(triggers).map(async ([table, { names, functions }]) => {
-    if ((await columnNames(db, 'postgres', table)).length === 0) return []
+    if ((await readColumnNames(db, 'postgres', table)).length === 0) return []
     const query = sql<{ name: string; source: string }>`
       select t.tgname as name, case n.nspname when ${schema} then p.prosrc else '' end as source
         from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_namespace n on n.oid = p.pronamespace

@@ -9,7 +9,8 @@ import type { AuthKysely } from './kysely-tables.ts'
 import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
 import type { RenamedTables } from './own-names.ts'
 import { recordTables } from './record-tables.ts'
-import { type Tables, USER_TABLES, withColumns } from './tables.ts'
+import type { Tables } from './table.ts'
+import { USER_TABLES, withColumns } from './tables.ts'
 
 interface Preparation {
   readonly columns: AddedColumns

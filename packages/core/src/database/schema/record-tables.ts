@@ -6,7 +6,8 @@ import { columnsOf } from './columns.ts'
 import { INTERNAL_SCHEMA } from './internal-tables.ts'
 import type { Engine } from './mapping.ts'
 import { postgresTypes, sqliteTypes } from './migrations.ts'
-import { type Table, type Tables, USER_TABLES, withColumns } from './tables.ts'
+import type { Table, Tables } from './table.ts'
+import { USER_TABLES, withColumns } from './tables.ts'
 
 /** Returns the tables of users and of plugins, without a database. @throws ConfigurationError */
 export async function recordTables(plugins: readonly AuthPlugin[], engine: Engine): Promise<Tables> {

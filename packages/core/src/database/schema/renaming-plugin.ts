@@ -18,25 +18,7 @@ import {
   TableNode,
   UpdateQueryNode,
 } from 'kysely'
-import { ConfigurationError } from '../../protocol/errors.ts'
-import type { OwnTablesOptions } from '../database.ts'
-import type { StoreMapping } from './mapping.ts'
-import { ownMapping, type RenamedTable, type RenamedTables, renamedTables } from './own-names.ts'
-
-/** Returns what runs our queries on an app's names for our tables: a mapping for SQL, a plugin for Kysely. */
-export function ownNames({ names, columns, migrate = true }: OwnTablesOptions): {
-  names?: RenamedTables
-  mapping?: StoreMapping
-  plugins: KyselyPlugin[]
-} {
-  if (names === undefined) return { plugins: [] }
-  if (migrate)
-    throw new ConfigurationError(
-      'names: your own tool creates tables with other names. Set { migrate: false }.',
-    )
-  const tables = renamedTables(names, columns)
-  return { names: tables, mapping: ownMapping(tables), plugins: [mappedNames(tables)] }
-}
+import type { RenamedTable, RenamedTables } from './own-names.ts'
 
 /**
  * Creates the plugin with which our queries run on an app's own names of `user`, `session`, and `account`. It
@@ -44,7 +26,7 @@ export function ownNames({ names, columns, migrate = true }: OwnTablesOptions): 
  * belong to the tables of the query that have them. Raw SQL is left as it is, except for `sql.ref` and
  * `sql.table`.
  */
-function mappedNames(tables: RenamedTables): KyselyPlugin {
+export function renamingPlugin(tables: RenamedTables): KyselyPlugin {
   const transformer = new NamesTransformer(tables)
   return {
     transformQuery: ({ node, queryId }) => transformer.transformNode(node, queryId),

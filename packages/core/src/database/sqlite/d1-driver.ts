@@ -3,7 +3,7 @@ import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { Row } from '../../session/session-row.ts'
 import type { D1Client } from './connections/client.ts'
 import type { SqliteStoreDriver } from './driver.ts'
-import { remoteLookups } from './find-session.ts'
+import { remoteLookups } from './find-remote-session.ts'
 import { leaseFeed } from './lease-feed.ts'
 
 /**

@@ -129,19 +129,3 @@ export function sqliteLookups(
 }
 
 type Waiting = Pick<PromiseWithResolvers<StoredSession | null>, 'resolve' | 'reject'> & { key: SessionKey }
-
-/** Runs a statement and returns the values of its first row. */
-type ReadValues = (sql: string, parameters: string[]) => Promise<readonly unknown[] | undefined>
-
-/** Runs Step 2 with an asynchronous client, one statement for each lookup. */
-export function remoteLookups(read: ReadValues, sql: SessionSql, columns: AddedColumns): SessionReader {
-  const added = addedLists(columns)
-  const statement = lookupStatement(sql)
-  return {
-    async findSession(key) {
-      if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
-      const values = await read(statement, [key.sessionId, key.userId])
-      return values === undefined ? null : sessionOf(key, values as LookupValues, added)
-    },
-  }
-}

@@ -4,7 +4,6 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expectedOfDatabase, expectedOfStore } from '../../../src/database/schema/expected.ts'
 import { inspect } from '../../../src/database/schema/inspect.ts'
 import { postgresTypes, sqliteTypes } from '../../../src/database/schema/migrations.ts'
-import { USER_TABLES } from '../../../src/database/schema/tables.ts'
 import { watchDatabase } from '../../../src/database/watch-database.ts'
 import { closeLater, databaseKinds, type TestDatabase } from '../../support/database-kinds.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -27,7 +26,7 @@ describe.each(kinds)('the inspection in $name', (kind) => {
 
   async function open(database: TestDatabase) {
     const { db, types } = await database.open()
-    const expected = expectedOfDatabase(types, { tables: USER_TABLES, migrates: true })
+    const expected = expectedOfDatabase(types, { migrates: true })
     return { db, inspect: () => inspect(db, expected) }
   }
 
@@ -131,7 +130,7 @@ describe.each(kinds)('the inspection in $name', (kind) => {
 
 describe('the inspection of functions in PostgreSQL', () => {
   const internal = postgresTypes('auth_internal')
-  const expected = expectedOfDatabase(internal, { tables: USER_TABLES, migrates: true })
+  const expected = expectedOfDatabase(internal, { migrates: true })
 
   const SESSION = SESSION_TRIGGERS.map((name) => name.replace('sallyport', 'auth_internal'))
   const rename = `do $$ declare found text; begin

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { INTERNAL_TABLES, type Tables, USER_TABLES } from '../../../src/database/schema/tables.ts'
+import type { Tables } from '../../../src/database/schema/table.ts'
+import { INTERNAL_TABLES, USER_TABLES } from '../../../src/database/schema/tables.ts'
 import { databaseKinds } from '../../support/database-kinds.ts'
 
 const TYPES: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { ConfigurationError, isAuthError } from '../../../protocol/errors.ts'
 import { nodeVersionFault } from '../../../protocol/node-version.ts'
 import type { SqliteConnections } from '../sync-driver.ts'
-import type { SyncSqliteClient } from './client.ts'
+import type { SqliteSource, SyncSqliteClient } from './client.ts'
 import type { SqliteConnection } from './connection.ts'
 import { type OpenFile, recordConnections, rejectReplica, watchCopies } from './copies.ts'
 import { createBusyRetry } from './errors.ts'
@@ -20,6 +20,13 @@ export function toPath(url: string): string {
   throw new ConfigurationError(
     'The URL is not a SQLite URL. Write file:data/app.db or :memory:, or open postgres:// with openPostgres().',
   )
+}
+
+/** @throws ConfigurationError if the source names a file that does not exist */
+export function requireFile(source: SqliteSource<unknown>): void {
+  const path = typeof source === 'string' ? toPath(source) : ':memory:'
+  if (path !== ':memory:' && !existsSync(path))
+    throw new ConfigurationError(`Database ${path} not found. Check the path.`)
 }
 
 export interface ConnectOptions {
