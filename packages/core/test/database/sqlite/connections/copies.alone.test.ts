@@ -21,6 +21,7 @@ interface Scene {
   readonly mode?: string
   readonly loaded?: string
   readonly late?: string
+  readonly platform?: string
   readonly copy?: string
 }
 
@@ -125,6 +126,14 @@ describe.runIf(isLinux)('a library that opens the file after the store', () => {
   test('better-sqlite3 is right if the store has it', () => {
     expect(openBoth({ store: 'URL', late: 'better-sqlite3', mode: 'wal' })).toBe('opened\n')
   })
+})
+
+test('elsewhere than on Linux, another library that this process has loaded is a warning', () => {
+  const scene = { app: 'better-sqlite3', store: 'better-sqlite3', mode: 'wal', platform: 'darwin' }
+  expect(openBoth({ ...scene, loaded: 'libsql' })).toMatch(
+    /^sallyport: This process has loaded libsql beside better-sqlite3\. If it opens .*\{ client \}\.\nopened\n$/,
+  )
+  expect(openBoth(scene)).toBe('opened\n')
 })
 
 test('a file that a store has open is rejected on every platform', () => {
