@@ -148,6 +148,34 @@ test('a pool of one connection is not held by LISTEN: the node warns, and calls 
   await eventually(() => expect(warnings()).toEqual([expect.stringContaining('at least two connections')]))
 })
 
+/** Counts the lookup statements that a connection has prepared. */
+const PREPARED = `select count(*)::int4 as count from pg_prepared_statements where statement like '%with ord' || 'inality%'`
+
+test.each([
+  [
+    'a Pool of pg',
+    () => {
+      const pool = appPool({ max: 1 })
+      return { pool, prepared: async () => (await pool.query(PREPARED)).rows }
+    },
+  ],
+  [
+    'postgres',
+    () => {
+      const pool = postgres(database.url, { max: 1, onnotice: () => {} })
+      onTestFinished(() => pool.end())
+      return { pool, prepared: async () => [...(await pool.unsafe(PREPARED))] }
+    },
+  ],
+] as const)('lookups with %s are prepared once', async (_name, connect) => {
+  silenceWarnings()
+  const { pool, prepared } = connect()
+  const opened = await openPostgres({ pool })
+  onTestFinished(opened.close)
+  for (let i = 0; i < 3; i++) await opened.sessions.findSession(ada)
+  expect(await prepared()).toEqual([{ count: 1 }])
+})
+
 test("a transaction that the app left open isn't used: its lookups would find revoked sessions", async () => {
   silenceWarnings()
   const pool = appPool({ max: 1 })
