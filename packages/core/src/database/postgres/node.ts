@@ -2,8 +2,9 @@ import { Kysely, type KyselyPlugin } from 'kysely'
 import { isAuthError } from '../../protocol/errors.ts'
 import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
-import { memoryFeed } from '../../revocations/feed.ts'
+import { memoryFeed, type RevocationFeed } from '../../revocations/feed.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
+import type { SessionReader } from '../../session/session.ts'
 import type { Row } from '../../session/session-row.ts'
 import { restoringLimits, storedLimits } from '../limits.ts'
 import { requireOwnWrites } from '../own-writes.ts'
@@ -66,11 +67,17 @@ export async function openNode<Result>(
   }
 }
 
+interface StartedNode extends SessionReader {
+  readonly revocations: RevocationFeed
+  readonly limits: Required<RateLimitStore>
+  close(): Promise<void>
+}
+
 /** Starts the feed and the lookups. Resolves when the first lookup can be sent. */
 export async function startNode(
   { kysely, connector, restorer, state }: Omit<Node, 'types'> & { state: FeedState },
   options: LookupOptions,
-) {
+): Promise<StartedNode> {
   const { driver } = connector
   const lookups = postgresLookups(connector, options)
   const { findSession, opened } = lookups
