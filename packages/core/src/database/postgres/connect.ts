@@ -32,8 +32,8 @@ export interface PostgresOptions {
   /** Timeout of a Step 2 lookup in milliseconds, after which it fails with 503. @default 2_000 */
   readonly lookupTimeoutMs?: number
   /**
-   * How many sessions a lookup reads at most. Set 1 if the server has shards: no lookup then crosses them, and
-   * lookups run in parallel on the pool. @default 256
+   * How many sessions a lookup reads at most. Set 1 for a server with shards: no lookup then crosses them,
+   * and lookups run in parallel on the pool. @default 256
    */
   readonly lookupBatchSize?: number
   /** Timeout of any other statement, in milliseconds. @default 5_000 */
