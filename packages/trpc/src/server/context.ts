@@ -56,10 +56,7 @@ export type RequestContextOptions = HttpContextOptions | WsContextOptions
 
 /** The functions of {@link createAuthContext}, one per transport, and one that detects the transport. */
 export interface AuthContextFactory {
-  /**
-   * For HTTP or WebSocket, by the `res` of tRPC's adapters. Nothing that a client sends has an effect on it.
-   * Pass all options on: without the socket in `res`, a WebSocket is treated as HTTP.
-   */
+  /** For both. Pass all options on: without the socket in `res`, a WebSocket is treated as HTTP. */
   request(options: RequestContextOptions): AuthContext
   /** For HTTP requests and server-sent events. */
   http(options: HttpContextOptions): AuthContext
