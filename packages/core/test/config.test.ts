@@ -197,3 +197,39 @@ describe('http in production', () => {
     expect(defineAuthConfig({ baseUrl: 'http://app.example.com', jwks }).secure).toBe(false)
   })
 })
+
+describe('with a function', () => {
+  test('has the settings of the same options, and spreads like an object', () => {
+    const { now, identityCache, ...settings } = defineAuthConfig({ baseUrl, jwks })
+    const { now: laterNow, identityCache: laterCache, ...later } = defineAuthConfig(() => ({ baseUrl, jwks }))
+    expect(later).toEqual(settings)
+    expect(Object.keys(laterCache)).toEqual(Object.keys(identityCache))
+    expect(Math.abs(laterNow().getTime() - now().getTime())).toBeLessThan(60_000)
+  })
+
+  test('calls it at the first read, once, and is an object of plain values from then on', () => {
+    const read = vi.fn(() => ({ baseUrl, jwks }))
+    const config = defineAuthConfig(read)
+    expect(Object.keys(config)).toEqual(Object.keys(defineAuthConfig({ baseUrl, jwks })))
+    expect(read).not.toHaveBeenCalled()
+    expect(config.bearer).toBe(false)
+    expect(config.identityCache).toBe(config.identityCache)
+    expect(read).toHaveBeenCalledOnce()
+    const descriptors = Object.values(Object.getOwnPropertyDescriptors(config))
+    expect(descriptors.filter((descriptor) => 'get' in descriptor)).toEqual([])
+  })
+
+  test('rejects every invalid setting at each read, until they are valid', () => {
+    let options = { baseUrl: '', jwks, cookiePrefix: 'a b' }
+    const config = defineAuthConfig(() => options)
+    for (const name of ['issuer', 'now'] as const)
+      expect(() => config[name]).toThrow(
+        expect.objectContaining({
+          name: 'ConfigurationError',
+          message: expect.stringMatching(/^baseUrl .*\ncookiePrefix /),
+        }),
+      )
+    options = { baseUrl, jwks, cookiePrefix: 'app' }
+    expect(config.cookies.jwt).toBe('app.jwt')
+  })
+})

@@ -1,5 +1,5 @@
 import type { AuthConfig, AuthDatabase, HeaderReader } from '@sallyport/core'
-import { authStore, readCredentials, trustProxies } from '@sallyport/core/internal/server'
+import { authStore, proxyTrustOf, readCredentials } from '@sallyport/core/internal/server'
 import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
 import { type ClosableSocket, guardSocket } from './guard-socket.ts'
 import { headerReader, isOwnOrigin, type NodeHeaders } from './request-headers.ts'
@@ -84,7 +84,7 @@ export interface AuthContextOptions {
  * })
  */
 export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions = {}): AuthContextFactory {
-  const shared = { config, trustsProxy: trustProxies(config.trustedProxies) }
+  const shared = { config, trustsProxy: proxyTrustOf(config) }
   const factory: AuthContextFactory = {
     request: (options) => (isWebSocket(options) ? factory.ws(options) : factory.http(options)),
     http({ req, info, remoteAddress = req.socket?.remoteAddress }) {
@@ -141,10 +141,9 @@ function hasToken(header: HeaderReader, config: AuthConfig): boolean {
  * cookies, and the connection parameter replaces the header that a browser can't set.
  */
 function webSocketHeaders(header: HeaderReader, token: string | undefined, config: AuthConfig): HeaderReader {
-  if (!config.bearer) return header
-  const mayUseCookies = isOwnOrigin(header, config)
   return (name) => {
+    if (!config.bearer) return header(name)
     if (name === 'authorization' && token !== undefined) return `Bearer ${token}`
-    return name === 'cookie' && !mayUseCookies ? null : header(name)
+    return name === 'cookie' && !isOwnOrigin(header, config) ? null : header(name)
   }
 }
