@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { addDoctorCommand } from './doctor.ts'
 import { reportError } from './errors.ts'
 import { addGenerateCommand } from './generate.ts'
+import { addInitCommand } from './init.ts'
 import { addKeysCommands } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPruneCommand } from './prune.ts'
@@ -26,12 +27,10 @@ export async function run(): Promise<void> {
     .version(version)
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-    .addHelpText(
-      'after',
-      '\nStart with:\n  $ sallyport keys create --env .env --create\n  $ sallyport doctor --env .env',
-    )
+    .addHelpText('after', '\nStart with:\n  $ sallyport init\n  $ sallyport doctor --env .env')
     .addHelpText('afterAll', EXIT_CODES)
 
+  addInitCommand(program)
   addMigrateCommand(program)
   addPruneCommand(program)
   addKeysCommands(program)

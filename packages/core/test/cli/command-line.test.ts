@@ -31,12 +31,13 @@ describe('--version and --help', () => {
   test('--help names every command and the first steps', async ({ expect }) => {
     const { code, stdout } = await sallyport(['--help'])
     expect(code).toBe(0)
-    for (const name of ['migrate', 'prune', 'keys', 'generate', 'doctor', 'user', 'sessions'])
+    for (const name of ['init', 'migrate', 'prune', 'keys', 'generate', 'doctor', 'user', 'sessions'])
       expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
-    expect(stdout).toContain('$ sallyport keys create --env .env --create')
+    expect(stdout).toContain('$ sallyport init')
   })
 
   test.for([
+    ['init'],
     ['migrate'],
     ['prune'],
     ['keys'],
