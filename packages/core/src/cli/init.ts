@@ -24,7 +24,7 @@ export function addInitCommand(program: Command): void {
     .option('--dry-run', 'show what it would write, and write nothing')
     .option('--force', 'write even if Git has uncommitted changes')
     .action(init)
-  addExamples(command, 'init', 'init --dry-run', 'init --yes')
+  addExamples(command, 'init --dry-run', 'init --yes')
 }
 
 async function init({ yes, dryRun, force }: InitOptions): Promise<void> {

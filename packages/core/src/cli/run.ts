@@ -16,7 +16,7 @@ Exit codes:
   0  done
   1  failed, or a check found a problem
   2  wrong arguments
-  3  nothing changed: the key or session is unknown or out of service, or the user is there already`
+  3  nothing changed: the key or session is unknown or out of service, or the user is as requested`
 
 /** Runs the command in the arguments of this process, and ends the process. */
 export async function run(): Promise<void> {
