@@ -260,7 +260,7 @@ describe('init is safe', () => {
     }
     const app = createApp(files)
     const before = filesOf(app)
-    const { stdout } = await init(app, '--dry-run')
+    const { stdout } = await init(app, '--dry-run', '--yes')
     expect(filesOf(app)).toEqual(before)
     await init(app, '--yes')
     const after = filesOf(app)

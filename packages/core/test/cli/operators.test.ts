@@ -260,17 +260,10 @@ describe('sallyport sessions', () => {
 
   test('revoke --user ends all, by the URL of the database too', async ({ expect }) => {
     const { app, db } = await createSessions()
-    const args = [
-      'sessions',
-      'revoke',
-      '--user',
-      'ada@example.com',
-      '-d',
-      'file:app.db',
-      '--context',
-      'none.ts',
-    ]
-    expect(await run(app, ...args)).toMatchObject({ code: 0, stdout: 'revoked\n2\n' })
+    const place = ['-d', 'file:app.db', '--context', 'none.ts']
+    const revoked = await run(app, 'sessions', 'revoke', '--user', 'ada@example.com', ...place)
+    expect(revoked).toMatchObject({ code: 0, stdout: 'revoked\n2\n' })
+    expect(heard(revoked)).toEqual(['session.revoked', 'session.revoked'])
     expect(await db.selectFrom('session').select('id').execute()).toEqual([])
   })
 

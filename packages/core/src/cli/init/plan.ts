@@ -41,7 +41,10 @@ export function planInit(app: DetectedApp): Plan {
       `Nothing written: ${paths} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.`,
     )
   }
-  const edits = [app.isNew ? asModule(app) : null, ignored()].filter((change) => change !== null)
+  const edits = [
+    app.isNew ? asModule(app) : null,
+    ignored(files.length > 0 ? ['.env', 'data/*.db*'] : ['.env']),
+  ].filter((change) => change !== null)
   const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
   const add = guide === undefined ? missing.filter((name) => !app.packages.has(name)) : []
   const install = add.length === 0 ? '' : `${app.addPackages} ${add.join(' ')} && `
@@ -86,12 +89,10 @@ function asModule({ manifest: before }: DetectedApp): Change | null {
 const COMMONJS = /("type"\s*:\s*)"commonjs"/
 
 /** Keeps the keys and the database out of the repository. */
-function ignored(): Change | null {
+function ignored(wanted: readonly string[]): Change | null {
   const before = readIfExists('.gitignore')
   const lines = before?.split(/\r?\n/) ?? []
-  const missing = ['.env', 'data/*.db*'].filter(
-    (line) => !lines.includes(line) && !lines.includes(`/${line}`),
-  )
+  const missing = wanted.filter((line) => !lines.includes(line) && !lines.includes(`/${line}`))
   if (missing.length === 0) return null
   const end = before === null || before === '' || before.endsWith('\n') ? '' : '\n'
   return { path: '.gitignore', before, after: `${before ?? ''}${end}${missing.join('\n')}\n` }
