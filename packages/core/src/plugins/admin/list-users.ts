@@ -1,6 +1,11 @@
 import { type ExpressionBuilder, type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import * as z from 'zod/mini'
-import { type AuthKysely, type AuthTables, toNullableDate, type UserTable } from '../../database/schema.ts'
+import {
+  type AuthKysely,
+  type AuthTables,
+  toNullableDate,
+  type UserTable,
+} from '../../database/schema/kysely-tables.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id, session } from '../../endpoints/plain-schemas.ts'
 import { listSessionsOf } from '../../endpoints/session-list.ts'
