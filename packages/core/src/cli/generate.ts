@@ -67,7 +67,7 @@ async function generate({ auth, schema, check, out, ...options }: GenerateOption
   }
 }
 
-/** @throws CommanderError if `DATABASE_URL` doesn't say it */
+/** @throws CommanderError if `DATABASE_URL` doesn't name the dialect */
 function dialectOf(schema: SchemaName): Engine {
   const url = process.env.DATABASE_URL
   // Kysely's types are the same for both.

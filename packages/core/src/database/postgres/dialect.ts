@@ -76,7 +76,7 @@ class DialectDriver extends KyselyDriver {
       },
       // biome-ignore lint/correctness/useYield: Kysely requires it.
       async *streamQuery() {
-        throw new ConfigurationError('Rows can not be streamed. Execute the query instead.')
+        throw new ConfigurationError("Rows can't be streamed. Execute the query instead.")
       },
     }
     this.#reserved.set(connection, reserved)

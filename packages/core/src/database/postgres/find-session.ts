@@ -46,7 +46,7 @@ function batchStatement({ session, user }: SessionSql, ids: IdTypes): string {
  * once. Without a connection, lookups wait for the current attempt to connect. If it fails, so do they.
  */
 export function postgresLookups(
-  { driver, named, lookupTimeoutMs: timeoutMs }: PostgresConnector,
+  { driver, named, lookupTimeoutMs: timeoutMs, lookups: limits }: PostgresConnector,
   { sql, ids, columns = NO_COLUMNS }: LookupOptions,
 ): SessionReader & Omit<LookupQueue, 'find'> {
   const text = batchStatement(sql, ids)
@@ -68,7 +68,11 @@ export function postgresLookups(
   }
 
   const { find, ...lookups } = lookupQueue({
-    openConnections: driver.openLookups ?? ((events) => sharedLookups(driver, events)),
+    ...limits,
+    openConnections:
+      limits.parallel === 1 && driver.openLookups
+        ? driver.openLookups
+        : (events) => sharedLookups(driver, events),
     prepare: (connection) => findAll(connection, []).then(() => {}, ignoreMissingTable),
     findAll,
     timeoutMs,

@@ -76,4 +76,4 @@ export function openPostgresStore(
 const NO_FEED: FeedState = { hasTables: false, hasTriggers: false, isComplete: false }
 
 const NOT_INSTALLED =
-  'sallyport: the internal tables are missing, and an HTTP client can not create them. Open the store once with a URL or a Pool. Until then, each process counts rate limits in its own memory.'
+  "sallyport: the internal tables are missing, and an HTTP client can't create them. Open the store once with a URL or a Pool. Until then, each process counts rate limits in its own memory."

@@ -126,7 +126,7 @@ function split(table: string): { schema: string | null; name: string } {
     : { schema: table.slice(0, dot), name: table.slice(dot + 1) }
 }
 
-/** Returns null if the database doesn't say it, such as a remote one. */
+/** Returns null if the database doesn't report it, such as a remote one. */
 async function journalMode<DB>(db: Kysely<DB>): Promise<string | null> {
   const query = sql<{ journal_mode: string }>`select journal_mode from pragma_journal_mode`
   const { rows } = await query.execute(db).catch(() => ({ rows: [] }))

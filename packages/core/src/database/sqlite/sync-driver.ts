@@ -21,7 +21,7 @@ export interface SqliteConnections {
   readonly counter: SqliteConnection | null
   /** Whether the app writes with the same connection. */
   readonly isShared: boolean
-  /** Returns what shows that another copy of SQLite may have the file open. */
+  /** Returns signs that another copy of SQLite has the file open. */
   problems(): Problem[]
   /** Closes them, and never the app's client. */
   close(): void

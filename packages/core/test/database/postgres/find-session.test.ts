@@ -122,6 +122,21 @@ describe('lookups', () => {
     expect(sent()).toEqual([[ada.sessionId], [bob.sessionId, 'x', ada.sessionId, bob.sessionId]])
   })
 
+  test('read one session each, in parallel on the pool, with a batch size of 1', async () => {
+    const query = vi.spyOn(pg.Client.prototype, 'query')
+    onTestFinished(() => query.mockRestore())
+    const opened = await openPostgres(database.url, { lookupBatchSize: 1, poolSize: 3 })
+    onTestFinished(opened.close)
+    query.mockClear()
+    const release = (await lockSessions()).release
+    const found = Array.from({ length: 9 }, () => opened.sessions.findSession(ada))
+    const sent = () => query.mock.calls.flatMap(([statement]) => lookupIds(statement))
+    await until(() => sent().length === 3)
+    await release()
+    for (const session of found) expect((await session)?.id).toBe(ada.sessionId)
+    expect(sent()).toEqual(found.map(() => [ada.sessionId]))
+  })
+
   test('never join a statement that was already sent: each sees every commit from before its call', async () => {
     const { find, sent, proxy } = await open()
     proxy.pauseAnswers()

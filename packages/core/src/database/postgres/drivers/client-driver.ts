@@ -25,7 +25,7 @@ export function driverOf(
   if ('transaction' in client && 'listen' in client) return borrowed(pgliteDriver(client, options))
   if ('transaction' in client && 'query' in client) return borrowed(neonHttpDriver(client, options))
   throw new ConfigurationError(
-    'pool is not a client that Sallyport knows. Pass a Pool of pg or @neondatabase/serverless, the sql of postgres, a PGlite, or a URL.',
+    'pool is not a supported client. Pass a Pool of pg or @neondatabase/serverless, the sql of postgres, a PGlite, or a URL.',
   )
 }
 

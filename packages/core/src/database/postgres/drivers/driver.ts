@@ -68,6 +68,6 @@ export interface LookupConnections {
   /** Returns the connection that no lookup uses, if one is ready. */
   spare(): LookupConnection | undefined
   replace(connection: LookupConnection): void
-  /** Closes all connections once `running`, the current statement, has finished. */
-  close(running: Promise<void> | null): Promise<void>
+  /** Closes all connections once `running`, the current statements, have finished. */
+  close(running: Promise<unknown>): Promise<void>
 }

@@ -19,7 +19,7 @@ export interface OpenFile {
 interface CopyWatch {
   /** Call it after the first read. @throws ConfigurationError if another library has the file open */
   requireOne(): void
-  /** Returns what shows that another library has opened the file since, or may have it open. */
+  /** Returns signs that another library has opened the file since, or may have it open. */
   problems(): Problem[]
 }
 

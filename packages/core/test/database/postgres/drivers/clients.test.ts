@@ -376,7 +376,7 @@ describe('neon() over HTTP, on a stub of its server', () => {
     const key = crypto.randomUUID()
     const counts = [await opened.limits?.consume(key, limit), await opened.limits?.consume(key, limit)]
     expect(counts).toEqual([null, 60])
-    await eventually(() => expect(warnings().join()).toContain('can not listen'))
+    await eventually(() => expect(warnings().join()).toContain("can't listen"))
   })
 
   test('opens without the internal tables, counts in memory, and says so', async () => {
