@@ -19,11 +19,15 @@ export interface DatabaseOptions {
   readonly create?: boolean
 }
 
-export function addDatabaseOptions(command: Command): Command {
+export function addDatabaseOptions(command: Command, auth?: string): Command {
   const url = new Option('-d, --database <url>', 'such as file:data/app.db or postgres://user@host/app')
   return command
     .addOption(url.env('DATABASE_URL'))
-    .option('--auth <path>', 'module whose default export is the auth definition, for the tables of plugins')
+    .option(
+      '--auth <path>',
+      'module whose default export is the auth definition, for the tables of plugins',
+      auth,
+    )
     .addOption(schemaOption())
     .addOption(envFile())
 }

@@ -4,6 +4,7 @@ import { CommanderError } from 'commander'
 import { isAuthError } from '../protocol/errors.ts'
 
 const EXIT_USAGE = 2
+export const EXIT_UNCHANGED = 3
 
 /** Creates the error of a call with wrong arguments, which exits with 2. */
 export function usageError(message: string): CommanderError {

@@ -27,3 +27,25 @@ export function formatTable(rows: readonly KeyRow[]): string {
     `${kid.padEnd(44)} ${alg.padEnd(8)} ${state.padEnd(9)} ${since}  ${comment}`
   return rows.map(toLine).join('\n')
 }
+
+/** Formats rows under the names of their columns. */
+export function formatColumns(rows: readonly Readonly<Record<string, string>>[]): string {
+  const [first] = rows
+  if (first === undefined) return 'none'
+  const names = Object.keys(first)
+  const lines = [names, ...rows.map((row) => names.map((name) => printable(row[name])))]
+  const widths = names.map((_name, i) => Math.max(...lines.map((line) => line[i]?.length ?? 0)))
+  return lines
+    .map((line) =>
+      line
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** A `User-Agent` can have any text, also such that moves the cursor of a terminal. */
+function printable(value = ''): string {
+  return value.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
+}

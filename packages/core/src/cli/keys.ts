@@ -15,11 +15,9 @@ import { ALGORITHMS, type Algorithm } from '../keys/key-set.ts'
 import { createSigningKey } from '../keys/signing-keys.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
-import { usageError } from './errors.ts'
+import { EXIT_UNCHANGED, usageError } from './errors.ts'
 import { describeKeys, formatTable } from './key-table.ts'
 import { addExamples, positiveInteger } from './options.ts'
-
-const EXIT_UNCHANGED = 3
 
 interface Place {
   readonly keyFile?: string

@@ -4,37 +4,40 @@ import { Command } from 'commander'
 import { addDoctorCommand } from './doctor.ts'
 import { reportError } from './errors.ts'
 import { addGenerateCommand } from './generate.ts'
+import { addInitCommand } from './init.ts'
 import { addKeysCommands } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPruneCommand } from './prune.ts'
+import { addSessionsCommands } from './sessions.ts'
+import { addUserCommands } from './user.ts'
 
 const EXIT_CODES = `
 Exit codes:
   0  done
   1  failed, or a check found a problem
   2  wrong arguments
-  3  nothing changed: the key is unknown, or out of service already (keys retire)`
+  3  nothing changed: the key or session is unknown or out of service, or the user is as requested`
 
 /** Runs the command in the arguments of this process, and ends the process. */
 export async function run(): Promise<void> {
   const manifest = findPackageJSON(import.meta.url) ?? 'package.json'
   const { version } = JSON.parse(readFileSync(manifest, 'utf8'))
   const program = new Command('sallyport')
-    .description('Manage the keys and the database of a Sallyport auth server.')
+    .description('Manage the keys, the database, the users, and the sessions of a Sallyport auth server.')
     .version(version)
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-    .addHelpText(
-      'after',
-      '\nStart with:\n  $ sallyport keys create --env .env --create\n  $ sallyport doctor --env .env',
-    )
+    .addHelpText('after', '\nStart with:\n  $ sallyport init\n  $ sallyport doctor --env .env')
     .addHelpText('afterAll', EXIT_CODES)
 
+  addInitCommand(program)
   addMigrateCommand(program)
   addPruneCommand(program)
   addKeysCommands(program)
   addGenerateCommand(program)
   addDoctorCommand(program)
+  addUserCommands(program)
+  addSessionsCommands(program)
 
   const fail = (error: unknown) => process.exit(reportError(error))
   // A definition can start work that fails later.

@@ -46,7 +46,7 @@ interface SessionEvent extends AttemptEvent {
 
 interface UserEvent extends AttemptEvent {
   readonly userId: string
-  /** The admin who did it; null for the user, or the app's own code. */
+  /** The admin who did it, or `cli`; null for the user, or the app's own code. */
   readonly actorId: string | null
 }
 

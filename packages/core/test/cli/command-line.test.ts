@@ -31,12 +31,13 @@ describe('--version and --help', () => {
   test('--help names every command and the first steps', async ({ expect }) => {
     const { code, stdout } = await sallyport(['--help'])
     expect(code).toBe(0)
-    for (const name of ['migrate', 'prune', 'keys', 'generate', 'doctor'])
+    for (const name of ['init', 'migrate', 'prune', 'keys', 'generate', 'doctor', 'user', 'sessions'])
       expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
-    expect(stdout).toContain('$ sallyport keys create --env .env --create')
+    expect(stdout).toContain('$ sallyport init')
   })
 
   test.for([
+    ['init'],
     ['migrate'],
     ['prune'],
     ['keys'],
@@ -47,6 +48,13 @@ describe('--version and --help', () => {
     ['keys', 'export'],
     ['generate'],
     ['doctor'],
+    ['user'],
+    ['user', 'create'],
+    ['user', 'promote'],
+    ['user', 'list'],
+    ['sessions'],
+    ['sessions', 'list'],
+    ['sessions', 'revoke'],
   ])('%j --help has examples and the exit codes', async (command, { expect }) => {
     const { code, stdout, stderr } = await sallyport([...command, '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

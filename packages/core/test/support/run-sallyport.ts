@@ -30,14 +30,15 @@ const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/sall
 /** Starts `sallyport` without waiting for it. */
 export function startSallyport(
   args: readonly string[],
-  { cwd, env = {} }: { cwd: string; env?: Readonly<Record<string, string>> },
+  { cwd, env = {}, input }: { cwd: string; env?: Readonly<Record<string, string>>; input?: string },
 ): Running {
   const { DATABASE_URL: _, ...inherited } = process.env
   const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { ...inherited, NODE_COMPILE_CACHE, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => {}).end(input)
   const output = { stdout: '', stderr: '' }
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream].setEncoding('utf8').on('data', (text) => {

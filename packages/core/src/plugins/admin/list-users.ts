@@ -1,6 +1,11 @@
-import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { type ExpressionBuilder, type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import * as z from 'zod/mini'
-import { type AuthTables, toNullableDate } from '../../database/schema/kysely-tables.ts'
+import {
+  type AuthKysely,
+  type AuthTables,
+  toNullableDate,
+  type UserTable,
+} from '../../database/schema/kysely-tables.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id, session } from '../../endpoints/plain-schemas.ts'
 import { listSessionsOf } from '../../endpoints/session-list.ts'
@@ -41,11 +46,7 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
     const event = { type: 'admin.users-listed', ...read, search: search === '' ? null : search } as const
     const { page, nextCursor } = await change(async (trx, record) => {
       await recordRead(trx, record, { event, sessionId: identity.sessionId })
-      const query = trx
-        .selectFrom('user')
-        .selectAll()
-        .$if(search !== '', (users) => users.where((where) => contains(where, search)))
-      return readPage(query, { table: 'user', order: 'desc', ...input })
+      return readPage(selectUsers(trx, search), { table: 'user', order: 'desc', ...input })
     })
     const users = page.map((row) => ({
       ...toUserResponse(row),
@@ -74,6 +75,15 @@ export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionR
       return { body: { sessions } }
     },
   })
+
+/** Selects the users whose email or name contains a text, in any case. */
+export function selectUsers(
+  db: AuthKysely,
+  search: string,
+): SelectQueryBuilder<AuthTables, 'user', Selectable<UserTable>> {
+  const users = db.selectFrom('user').selectAll()
+  return search === '' ? users : users.where((where) => contains(where, search))
+}
 
 /** Escapes the wildcards of `like`. */
 function contains(where: ExpressionBuilder<AuthTables, 'user'>, search: string) {

@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id, revoked, revokedCount } from '../../endpoints/plain-schemas.ts'
 import { liftBan, setBan } from '../../lifecycle/ban-user.ts'
+import { changeRole } from '../../lifecycle/change-role.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
@@ -70,13 +71,7 @@ export function setRole(
     async run({ userId, role }, { identity: { userId: actorId }, config, change }) {
       if (userId === actorId) throw adminError('OWN_ACCOUNT')
       const at = config.now()
-      await change(async (trx, record) => {
-        const users = trx.selectFrom('user').select('role').where('id', '=', userId)
-        const user = await users.forNoKeyUpdate().executeTakeFirst()
-        if (user === undefined) throw reject('USER_NOT_FOUND')
-        await trx.updateTable('user').set({ role, updatedAt: at }).where('id', '=', userId).execute()
-        record({ type: 'user.role-changed', userId, from: user.role, to: role, actorId, at })
-      })
+      await change((trx, record) => changeRole(trx, record, { userId, role, actorId, at }))
       return { body: { success: true } }
     },
   })

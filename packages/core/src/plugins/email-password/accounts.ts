@@ -67,12 +67,15 @@ export async function removePassword(
   await accounts.where('userId', '=', userId).where('providerId', '=', CREDENTIAL).execute()
 }
 
-type NewAccount = { name: string; email: string; passwordHash: string; role: string; now: Date }
+interface NewAccount extends Pick<NewPasswordAccount, 'actorId' | 'name' | 'email' | 'now'> {
+  readonly passwordHash: string
+  readonly role: string
+}
 
 export async function insertAccount(
   trx: AuthTransaction,
   record: RecordEvent,
-  { passwordHash: password, now, ...user }: NewAccount,
+  { passwordHash: password, now, actorId = null, ...user }: NewAccount,
 ): Promise<{ userId: string }> {
   const userId = crypto.randomUUID()
   const initial = { emailVerified: false, image: null, banned: false, banReason: null, banExpires: null }
@@ -84,7 +87,7 @@ export async function insertAccount(
     .executeTakeFirst()
   if (created === undefined) throw emailPasswordError('EMAIL_TAKEN')
   await setPassword(trx, { userId, password, now })
-  record({ type: 'user.created', userId, actorId: null, at: now })
+  record({ type: 'user.created', userId, actorId, at: now })
   return { userId }
 }
 
@@ -94,6 +97,8 @@ export interface NewPasswordAccount extends PasswordRules {
   readonly password: string
   /** @default 'user' */
   readonly role?: string
+  /** Who creates it, for the records. @default null: the user, or the app's code */
+  readonly actorId?: string | null
   readonly now: Date
 }
 
@@ -107,7 +112,7 @@ export async function createPasswordAccount(
   database: AnyDatabase,
   options: NewPasswordAccount,
 ): Promise<{ userId: string }> {
-  const { role = 'user', now } = options
+  const { role = 'user', actorId = null, now } = options
   const { data, error } = accountFields.safeParse(options)
   if (error !== undefined)
     throw reject('INVALID_INPUT', { fields: Object.keys(z.flattenError(error).fieldErrors), cause: error })
@@ -115,7 +120,9 @@ export async function createPasswordAccount(
   const { onEvent } = toSessionDatabase(database)
   const chosenBy = { id: null, ...user }
   const passwordHash = await hashNewPassword(password, { user: chosenBy, rules: options, now, onEvent })
-  return commit(database, (trx, record) => insertAccount(trx, record, { ...user, passwordHash, role, now }))
+  return commit(database, (trx, record) =>
+    insertAccount(trx, record, { ...user, passwordHash, role, actorId, now }),
+  )
 }
 
 const accountFields = z.object({ name: userName, email: emailAddress, password: newPassword })

@@ -46,9 +46,12 @@ export function emailPassword(
     limits: rateLimits(DEFAULT_LIMITS, options.limits),
     undoEmailChange: options.sendEmail !== undefined && (options.undoEmailChange ?? true),
   }
+  // For the command line, see `passwordRulesOf`.
+  const ofOperators = { passwordRules: { appName: options.appName, checkPassword: options.checkPassword } }
   // Started now, so the first sign-in takes no longer than others.
   dummyHash().catch(() => {})
   return {
+    ...ofOperators,
     id: 'email-password',
     reasons: EMAIL_PASSWORD_ERRORS,
     migrations,

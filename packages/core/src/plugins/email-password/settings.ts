@@ -1,3 +1,4 @@
+import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { emit } from '../../events/emit.ts'
 import type { EventListener } from '../../events/event.ts'
 import { rejections } from '../../protocol/endpoint-error.ts'
@@ -47,6 +48,15 @@ export interface PasswordRules {
   readonly appName?: string | undefined
   /** Checks new passwords, such as `breachedPasswords()`. Never called at sign-in. */
   readonly checkPassword?: CheckPassword | undefined
+}
+
+/** Returns the rules of `emailPassword()` in a definition; null without that plugin. */
+export function passwordRulesOf(plugins: readonly AuthPlugin[]): PasswordRules | null {
+  return plugins.find(hasPasswordRules)?.passwordRules ?? null
+}
+
+function hasPasswordRules(plugin: AuthPlugin): plugin is AuthPlugin & { passwordRules: PasswordRules } {
+  return plugin.id === 'email-password' && 'passwordRules' in plugin
 }
 
 /** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */

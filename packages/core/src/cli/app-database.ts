@@ -1,0 +1,66 @@
+import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { AnyDatabase, OpenedDatabase } from '../database/database.ts'
+import type { AuthTransaction, RecordEvent, SessionDatabase } from '../database/session-database.ts'
+import type { AuthDefinition } from '../endpoints/definition.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
+import { addDatabaseOptions, type DatabaseOptions, withDatabase } from './database.ts'
+import { importModule, loadDefinition } from './load-definition.ts'
+
+/** The actor in the records of `sallyport user` and `sallyport sessions`. */
+export const ACTOR = 'cli'
+
+interface AppOptions extends DatabaseOptions {
+  readonly auth: string
+  readonly context: string
+}
+
+export interface App {
+  readonly database: SessionDatabase
+  readonly definition: AuthDefinition
+  /** Makes a change with the hooks and the records of the app. */
+  change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
+}
+
+/** What the module of `--context` may export. */
+interface ContextModule {
+  readonly auth?: { readonly database?: AnyDatabase; close?(): unknown }
+  readonly database?: AnyDatabase & Pick<OpenedDatabase<unknown>, 'close'>
+}
+
+export function addAppOptions(command: Command): Command {
+  return addDatabaseOptions(command, 'src/auth.ts')
+    .option(
+      '--context <path>',
+      'module that opens the database, unless --database names it',
+      'src/context.ts',
+    )
+    .option('--json', 'print JSON, also for errors')
+}
+
+/** Opens the database as the app does, or by its URL, with the hooks of the definition. Closes it. */
+export async function withApp(command: Command, work: (app: App) => Promise<void>): Promise<void> {
+  const options = command.opts<AppOptions>()
+  const isNamed = (option: string) => command.getOptionValueSource(option) === 'cli'
+  const definition = await loadDefinition(options.auth)
+  const { observed } = await import('../lifecycle/observed-database.ts')
+  const { commit } = await import('../lifecycle/commit.ts')
+  const run = (given: AnyDatabase) => {
+    const database = observed(given, definition)
+    return work({ database, definition, change: (change) => commit(database, change) })
+  }
+  const opens = !isNamed('database') && (isNamed('context') || existsSync(options.context))
+  if (!opens) return withDatabase(options, run)
+  const { auth, database } = await importModule<ContextModule>(options.context)
+  const opened = auth?.database ?? database
+  if (opened === undefined)
+    throw new ConfigurationError(
+      `${options.context} exports neither auth nor database. Export one, or pass --database <url>.`,
+    )
+  try {
+    await run(opened)
+  } finally {
+    await auth?.close?.()
+    await database?.close()
+  }
+}

@@ -1,0 +1,76 @@
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { envFileStore } from '../key-file/key-store.ts'
+import { createKeyRing } from '../keys/key-ring.ts'
+import { createSigningKey } from '../keys/signing-keys.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
+import { usageError } from './errors.ts'
+import { describeChange, writeChanges } from './init/changes.ts'
+import { type DetectedApp, detectApp } from './init/detect.ts'
+import { checkGit, type Plan, planInit } from './init/plan.ts'
+import { addExamples } from './options.ts'
+
+interface InitOptions {
+  readonly yes?: true
+  readonly dryRun?: true
+  readonly force?: true
+}
+
+export function addInitCommand(program: Command): void {
+  const command = program
+    .command('init')
+    .description('add auth to the app in this folder: its files, and keys in .env. Shows them first.')
+    .option('-y, --yes', 'write without asking')
+    .option('--dry-run', 'show what it would write, and write nothing')
+    .option('--force', 'write even if Git has uncommitted changes')
+    .action(init)
+  addExamples(command, 'init --dry-run', 'init --yes')
+}
+
+async function init({ yes, dryRun, force }: InitOptions): Promise<void> {
+  const app = detectApp()
+  requirePackages(app)
+  if (!dryRun) checkGit({ force })
+  const plan = planInit(app)
+  console.log(`${describeApp(app)}\n\n${describePlan(plan)}`)
+  if (dryRun) return
+  const isNothing = plan.changes.length === 0 && !plan.createsKeys
+  if (!isNothing && !yes) await confirm()
+  writeChanges(plan.changes)
+  // It replaces nothing, and makes the file readable only by its owner.
+  if (plan.createsKeys) envFileStore('.env').create(createKeyRing(await createSigningKey(), new Date()))
+  const steps = plan.byHand.map((step) => `- ${step}\n`).join('')
+  console.log(
+    `\n${isNothing ? 'Nothing to write.' : 'Done.'}${steps && ` By hand:\n${steps}`}\nNext:\n  ${plan.command}`,
+  )
+}
+
+/** The packages aren't in the registry yet, so the last command can't install them. */
+function requirePackages({ packages }: DetectedApp): void {
+  if (packages.has('@sallyport/core') && packages.has('@sallyport/trpc')) return
+  throw new ConfigurationError(
+    'package.json lacks @sallyport/core or @sallyport/trpc. Install both tarballs first: docs/install.md#from-tarballs.',
+  )
+}
+
+function describeApp({ isNew, framework, databaseTool, folder }: DetectedApp): string {
+  if (isNew) return 'A new app: Hono, Kysely, SQLite.'
+  const tools = [framework ?? 'Node', ...(databaseTool === null ? [] : [databaseTool])]
+  return `Found ${tools.join(' and ')}, with sources in ${folder === '.' ? 'this folder' : folder}.`
+}
+
+function describePlan({ changes, createsKeys }: Plan): string {
+  const keys = 'write keys to .env, readable only by you\n  + JWKS=…\n  + SIGNING_KEYS=…'
+  return [...changes.map(describeChange), ...(createsKeys ? [keys] : [])].join('\n\n')
+}
+
+/** @throws CommanderError without a terminal, or after another answer than yes */
+async function confirm(): Promise<void> {
+  if (!process.stdin.isTTY)
+    throw usageError('Pass --yes to write without asking, or --dry-run to write nothing.')
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const stopped = new Promise<string>((resolve) => terminal.once('close', () => resolve('')))
+  const answer = await Promise.race([terminal.question('\nWrite this? [y/N] '), stopped])
+  terminal.close()
+  if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Nothing written.')
+}

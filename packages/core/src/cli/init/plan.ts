@@ -1,0 +1,151 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { ConfigurationError } from '../../protocol/errors.ts'
+import { type Change, readIfExists } from './changes.ts'
+import { type DetectedApp, type Framework, isAbove } from './detect.ts'
+import { FILES, TSCONFIG } from './templates.ts'
+
+/** What `init` does in an app, and what is left to do by hand. */
+export interface Plan {
+  readonly changes: readonly Change[]
+  readonly createsKeys: boolean
+  readonly byHand: readonly string[]
+  /** The one command to run next. */
+  readonly command: string
+}
+
+const NEW_APP_PACKAGES = ['@trpc/client', 'hono', '@hono/node-server', 'typescript', '@types/node']
+
+/** Frameworks whose files `init` doesn't write, and the guide to each. */
+const GUIDES: Partial<Record<Framework, string>> = {
+  'Next.js': 'docs/ssr.md#nextjs',
+  'TanStack Start': 'docs/ssr.md',
+  Vite: 'docs/react.md#serve-the-page',
+}
+
+const MOUNTING: Partial<Record<Framework, string>> = {
+  Hono: 'docs/server.md#hono',
+  Express: 'docs/server.md#express',
+  Fastify: 'docs/server.md#fastify',
+}
+
+/** @throws ConfigurationError if a file exists that `init` would write */
+export function planInit(app: DetectedApp): Plan {
+  const guide = app.framework === null ? undefined : GUIDES[app.framework]
+  const files = guide === undefined ? planFiles(app) : []
+  const taken = files.filter(({ path, after }) => ![null, after].includes(readIfExists(path)))
+  if (taken.length > 0) {
+    const paths = taken.map(({ path }) => path).join(', ')
+    throw new ConfigurationError(
+      `Nothing written: ${paths} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.`,
+    )
+  }
+  const edits = [
+    app.isNew ? asModule(app) : null,
+    ignored(files.length > 0 ? ['.env', 'data/*.db*'] : ['.env']),
+  ].filter((change) => change !== null)
+  const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
+  const add = guide === undefined ? missing.filter((name) => !app.packages.has(name)) : []
+  const install = add.length === 0 ? '' : `${app.addPackages} ${add.join(' ')} && `
+  return {
+    changes: [...files.filter(({ path }) => readIfExists(path) === null), ...edits],
+    createsKeys: parseEnv(readIfExists('.env') ?? '').SIGNING_KEYS === undefined,
+    byHand: byHand(app, guide),
+    command: `${install}${commandOf(app, guide)}`,
+  }
+}
+
+/** A new app gets all five files and a tsconfig.json. Another one has a server and a router already. */
+function planFiles({ folder, isNew, usesDatabaseUrl }: DetectedApp): Change[] {
+  const names = [
+    'auth.config.ts',
+    'auth.ts',
+    'context.ts',
+    ...(isNew ? (['router.ts', 'server.ts'] as const) : []),
+  ] as const
+  const files = names.map((name) => {
+    const text = FILES[name]
+    const after = usesDatabaseUrl
+      ? text.replace(
+          "process.env.DATABASE_URL ?? 'file:data/app.db'",
+          "process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'",
+        )
+      : text
+    return { path: join(folder, name), before: null, after }
+  })
+  const hasTsconfig = readIfExists('tsconfig.json') !== null
+  return isNew && !hasTsconfig ? [...files, { path: 'tsconfig.json', before: null, after: TSCONFIG }] : files
+}
+
+function asModule({ manifest: before }: DetectedApp): Change | null {
+  if (JSON.parse(before).type === 'module') return null
+  const after = COMMONJS.test(before)
+    ? before.replace(COMMONJS, '$1"module"')
+    : before.replace('{', '{\n  "type": "module",')
+  return { path: 'package.json', before, after }
+}
+
+const COMMONJS = /("type"\s*:\s*)"commonjs"/
+
+/** Keeps the keys and the database out of the repository. */
+function ignored(wanted: readonly string[]): Change | null {
+  const before = readIfExists('.gitignore')
+  const lines = before?.split(/\r?\n/) ?? []
+  const missing = wanted.filter((line) => !lines.includes(line) && !lines.includes(`/${line}`))
+  if (missing.length === 0) return null
+  const end = before === null || before === '' || before.endsWith('\n') ? '' : '\n'
+  return { path: '.gitignore', before, after: `${before ?? ''}${end}${missing.join('\n')}\n` }
+}
+
+function byHand(
+  { framework, databaseTool, isNew, folder }: DetectedApp,
+  guide: string | undefined,
+): string[] {
+  if (guide !== undefined)
+    return [`"sallyport init" doesn't write the files of a ${framework} app yet. Follow ${guide}.`]
+  if (isNew) return []
+  const mounting = (framework && MOUNTING[framework]) ?? 'docs/server.md'
+  const tsconfig = readIfExists('tsconfig.json')
+  const context = join(folder, 'context.ts')
+  return [
+    `Serve /api/auth, and pass httpContext of ${context} to tRPC: ${mounting}.`,
+    'Guard the procedures: docs/protect.md#kinds-of-procedures.',
+    ...(tsconfig?.includes('ImportingTsExtensions') === false
+      ? ['Set "allowImportingTsExtensions" in tsconfig.json: docs/install.md#typescript.']
+      : []),
+    ...(databaseTool === null || databaseTool === 'Kysely'
+      ? []
+      : [
+          `Users are in a SQLite file. To use the database of ${databaseTool} instead, follow docs/databases.md#your-apps-client.`,
+        ]),
+  ]
+}
+
+function commandOf({ isNew, folder }: DetectedApp, guide: string | undefined): string {
+  if (guide !== undefined) return 'npx sallyport keys list --env .env'
+  if (isNew) return 'node --env-file=.env src/server.ts'
+  const auth = folder === 'src' ? '' : ' --auth auth.ts'
+  return `npx sallyport doctor configuration keys --env .env${auth}`
+}
+
+/**
+ * @throws ConfigurationError if Git has uncommitted changes here, unless forced; if it tracks `.env`, so the
+ * keys would be committed; or if it can't say
+ */
+export function checkGit({ force = false }: { force?: boolean | undefined }): void {
+  if (!isAbove('.git')) return
+  if (git('ls-files', '--', '.env') !== '')
+    throw new ConfigurationError('Nothing written: Git tracks .env. Run "git rm --cached .env" first.')
+  if (!force && git('status', '--porcelain', '--', '.') !== '')
+    throw new ConfigurationError(
+      'Nothing written: Git has uncommitted changes. Commit them first, or pass --force.',
+    )
+}
+
+function git(...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync('git', args, { encoding: 'utf8' })
+  if (status === 0) return stdout
+  const [reason = ''] = (stderr ?? 'it is not installed').split('\n')
+  throw new ConfigurationError(`Nothing written: git ${args[0]} failed: ${reason}`)
+}

@@ -1,0 +1,277 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createSession } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { describe, onTestFinished, test } from 'vitest'
+import { formatEnv } from '../../src/key-file/key-store.ts'
+import { createKeyRing } from '../../src/keys/key-ring.ts'
+import { verifyPassword } from '../../src/plugins/email-password/password.ts'
+import definition from '../fixtures/auth-definition.ts'
+import { readAudit } from '../support/read-audit.ts'
+import { type Run, runSallyport } from '../support/run-sallyport.ts'
+import { subscribeToSession } from '../support/subscribe-to-session.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { until } from '../support/until.ts'
+import { writeApp } from '../support/write-app.ts'
+
+const directory = temporaryDirectory()
+const CORE = new URL('../../src/', import.meta.url)
+const MAIN = fileURLToPath(new URL('cli/main.ts', CORE))
+const ENV = formatEnv(createKeyRing(await createSigningKey(), new Date()))
+const PASSWORD = 'a long password'
+
+/** Creates an app with a rule for passwords and a hook. Only its context says which file the database is. */
+function createApp(plugins = `[emailPassword({ appName: 'Lighthouse' })]`): string {
+  return writeApp(directory, {
+    '.env': ENV,
+    'src/auth.ts': `
+      import { defineAuthConfig, staticJwks } from '${CORE}index.ts'
+      import { defineAuth } from '${CORE}auth.ts'
+      import { emailPassword } from '${CORE}plugins/email-password.ts'
+      const config = defineAuthConfig({
+        baseUrl: 'http://localhost:3000',
+        jwks: staticJwks(process.env.JWKS),
+        onEvent: ({ type }) => console.error('heard ' + type),
+      })
+      const hooks = { onChange: async ({ type }) => console.error('took part in ' + type) }
+      export default defineAuth({ config, signingKeys: process.env.SIGNING_KEYS, plugins: ${plugins}, hooks })`,
+    'src/context.ts': `
+      import { createAuth } from '${CORE}auth.ts'
+      import { openSqlite } from '${CORE}sqlite.ts'
+      import authDefinition from './auth.ts'
+      export const database = await openSqlite('file:app.db')
+      export const auth = await createAuth(authDefinition, database)`,
+  })
+}
+
+async function open(app: string) {
+  const database = await openSqlite(`file:${join(app, 'app.db')}`)
+  onTestFinished(() => database.close())
+  return database
+}
+
+const run = (app: string, ...args: readonly string[]): Promise<Run> =>
+  runSallyport([...args, '--env', '.env'], { cwd: app })
+
+const create = (app: string, { email = 'ada@example.com', input = `${PASSWORD}\n`, more = '' } = {}) => {
+  const args = ['user', 'create', email, '--name', 'Ada', ...more.split(' ').filter(Boolean), '--env', '.env']
+  return runSallyport(args, { cwd: app, input })
+}
+
+/** Returns the heard events in order. */
+const heard = ({ stderr }: Run) => [...stderr.matchAll(/^heard (.*)$/gm)].map(([, type]) => type)
+
+async function userOf(app: string, email = 'ada@example.com') {
+  const database = await open(app)
+  const user = await database.db
+    .selectFrom('user')
+    .selectAll()
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow()
+  return { ...database, user }
+}
+
+describe('sallyport user create', () => {
+  test('creates a user in the database of the context, with a password from a pipe, hooks, and a record', async ({
+    expect,
+  }) => {
+    const app = createApp()
+    const created = await create(app, { email: ' Ada@Example.com ', more: '--role admin --json' })
+    expect(created.code).toBe(0)
+    expect(created.stderr).toBe('took part in user.created\nheard user.created\n')
+    const { db, user } = await userOf(app)
+    expect(JSON.parse(created.stdout)).toEqual([{ id: user.id, email: 'ada@example.com', role: 'admin' }])
+    expect(user).toMatchObject({ name: 'Ada', role: 'admin' })
+    expect(await readAudit({ db }, user.id)).toMatchObject([{ type: 'user.created', actorId: 'cli' }])
+    const { password } = await db.selectFrom('account').select('password').executeTakeFirstOrThrow()
+    expect(await verifyPassword(PASSWORD, password)).toBe(true)
+  })
+
+  test.for([
+    { fault: 'a short password', call: { input: 'short\n' }, code: 1, message: 'Not valid: password.' },
+    { fault: 'a common password', call: { input: 'password123\n' }, code: 1, message: 'too easy to guess' },
+    { fault: 'the name of the app', call: { input: 'Lighthouse12' }, code: 1, message: 'too easy to guess' },
+    { fault: 'no password', call: { input: '\n' }, code: 2, message: 'The password is missing.' },
+    { fault: 'a bad email', call: { email: 'ada' }, code: 1, message: 'Not valid: email.' },
+    {
+      fault: 'a password as an argument',
+      call: { more: '--password x' },
+      code: 2,
+      message: 'unknown option',
+    },
+  ])('rejects $fault', async ({ call, code, message }, { expect }) => {
+    const app = createApp()
+    const failed = await create(app, call)
+    expect(failed).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) })
+    expect(await (await open(app)).db.selectFrom('user').selectAll().execute()).toEqual([])
+  })
+
+  test('leaves an existing user unchanged, and exits with 3', async ({ expect }) => {
+    const app = createApp()
+    await create(app)
+    const { db, user } = await userOf(app)
+    const accounts = db.selectFrom('account').selectAll()
+    const before = await accounts.execute()
+    const { code, stderr } = await create(app, { more: '--role admin', input: 'another password' })
+    expect({ code, stderr }).toEqual({ code: 3, stderr: 'Nothing changed. A user with this email exists.\n' })
+    expect((await userOf(app)).user).toEqual(user)
+    expect(await accounts.execute()).toEqual(before)
+  })
+
+  test('needs emailPassword() in the definition', async ({ expect }) => {
+    const { code, stderr } = await create(createApp('[]'))
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'The auth definition lacks emailPassword(). Add the plugin.\n',
+    })
+  })
+
+  test.skipIf(process.platform !== 'linux')(
+    'asks twice in a terminal, which shows no password',
+    async ({ expect }) => {
+      const app = createApp()
+      const differing = await createInTerminal(app, [PASSWORD, 'a longer password'])
+      expect(differing).toContain('The passwords differ. Nothing changed.')
+      const shown = await createInTerminal(app, [PASSWORD, PASSWORD])
+      expect(shown).toContain('ada@example.com')
+      expect(differing + shown).not.toContain('long')
+      const { db } = await open(app)
+      const { password } = await db.selectFrom('account').select('password').executeTakeFirstOrThrow()
+      expect(await verifyPassword(PASSWORD, password)).toBe(true)
+    },
+  )
+
+  /** Types the answers into a terminal, each after its prompt, and returns what the terminal shows. */
+  async function createInTerminal(cwd: string, [password, again]: readonly [string, string]) {
+    const command = `${process.execPath} ${MAIN} user create ada@example.com --name Ada --env .env`
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+      cwd,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    })
+    let shown = ''
+    const answers = new Map([
+      ['Password: ', password],
+      ['Again: ', again],
+    ])
+    terminal.stdout.setEncoding('utf8').on('data', (text) => {
+      shown += text
+      for (const [prompt, answer] of answers)
+        if (shown.includes(prompt) && answers.delete(prompt)) terminal.stdin.write(`${answer}\r`)
+    })
+    await once(terminal, 'close')
+    return shown
+  }
+})
+
+describe('sallyport user promote and list', () => {
+  test('promote gives the role, records it, and exits with 3 if the user has it', async ({ expect }) => {
+    const app = createApp()
+    await create(app)
+    const promoted = await run(app, 'user', 'promote', 'Ada@example.com')
+    expect(promoted.code).toBe(0)
+    expect(promoted.stderr).toBe('took part in user.role-changed\nheard user.role-changed\n')
+    const { db, user } = await userOf(app)
+    expect(user.role).toBe('admin')
+    const change = { type: 'user.role-changed', actorId: 'cli', from: 'user', to: 'admin' }
+    expect((await readAudit({ db }, user.id)).at(-1)).toMatchObject(change)
+    expect(await run(app, 'user', 'promote', 'ada@example.com')).toMatchObject({ code: 3, stdout: '' })
+    expect(await readAudit({ db }, user.id)).toHaveLength(2)
+    expect(await run(app, 'user', 'promote', 'eve@example.com')).toMatchObject({
+      code: 1,
+      stderr: 'No user has the email eve@example.com. Run "sallyport user list".\n',
+    })
+  })
+
+  test('list shows the users that match, and records the read', async ({ expect }) => {
+    const app = createApp()
+    for (const email of ['ada@example.com', 'grace@example.com']) await create(app, { email })
+    const listed = await run(app, 'user', 'list', '--search', 'GRACE', '--json')
+    const { db, user } = await userOf(app, 'grace@example.com')
+    const { id, email, name, role, createdAt } = user
+    const created = new Date(createdAt).toISOString()
+    expect(JSON.parse(listed.stdout)).toEqual([{ id, email, name, role, state: 'active', created }])
+    const reads = db.selectFrom('sallyport.audit').select(['type', 'actorId', 'detail'])
+    expect(await reads.where('type', '=', 'admin.users-listed').execute()).toEqual([
+      { type: 'admin.users-listed', actorId: 'cli', detail: '{"search":"GRACE"}' },
+    ])
+    expect((await run(app, 'user', 'list')).stdout.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^id +email +name +role +state +created$/),
+      expect.stringContaining('grace@example.com'),
+      expect.stringContaining('ada@example.com'),
+    ])
+    expect((await run(app, 'user', 'list', '--limit', '1')).stdout.split('\n')).toHaveLength(3)
+  })
+})
+
+describe('sallyport sessions', () => {
+  /** Creates an app whose user has two sessions. The first browser sends an escape sequence. */
+  async function createSessions() {
+    const app = createApp()
+    await create(app)
+    const database = await userOf(app)
+    const { id: userId } = database.user
+    const begin = (userAgent: string) =>
+      createSession(database, { userId, config: definition.config, userAgent, address: '192.0.2.1' })
+    const [first, second] = [await begin('\u001b[2J'), await begin('curl/8')]
+    return { app, ...database, first, second }
+  }
+
+  test('list shows the sessions without their secrets, and records the read', async ({ expect }) => {
+    const { app, db, user, first, second } = await createSessions()
+    const { stdout } = await run(app, 'sessions', 'list', 'ada@example.com')
+    for (const { id } of [first, second]) expect(stdout).toContain(id)
+    expect(stdout).toContain('curl')
+    expect(stdout).not.toContain('\u001b')
+    expect(stdout).not.toMatch(
+      new RegExp([first, second].map(({ cookie }) => cookie.split('.')[1]).join('|')),
+    )
+    expect((await readAudit({ db }, user.id)).at(-1)).toMatchObject({
+      type: 'admin.sessions-listed',
+      actorId: 'cli',
+    })
+  })
+
+  test('revoke ends a session: a node with a stream of it is notified', async ({ expect }) => {
+    const { app, first, second, ...database } = await createSessions()
+    const { id: userId } = database.user
+    const [ended, other] = [first, second].map(({ id: sessionId }) =>
+      subscribeToSession({ database }, { sessionId, userId }),
+    )
+    // The feed was idle, so it calls every listener once.
+    await until(() => [ended, other].every((listener) => listener?.mock.calls.length === 1))
+    const revoked = await run(app, 'sessions', 'revoke', first.id)
+    expect(revoked).toMatchObject({ code: 0, stdout: 'revoked\n1\n' })
+    expect(heard(revoked)).toEqual(['session.revoked'])
+    await until(() => ended?.mock.calls.length === 2)
+    expect(other).toHaveBeenCalledTimes(1)
+    expect((await readAudit(database, userId)).at(-1)).toMatchObject({
+      type: 'session.revoked',
+      sessionId: first.id,
+      actorId: 'cli',
+      cause: 'revoked-by-admin',
+    })
+    const sessions = database.db.selectFrom('session').select('id')
+    expect(await sessions.execute()).toEqual([{ id: second.id }])
+    expect(await run(app, 'sessions', 'revoke', first.id)).toMatchObject({ code: 3, stdout: '' })
+  })
+
+  test('revoke --user ends all, by the URL of the database too', async ({ expect }) => {
+    const { app, db } = await createSessions()
+    const place = ['-d', 'file:app.db', '--context', 'none.ts']
+    const revoked = await run(app, 'sessions', 'revoke', '--user', 'ada@example.com', ...place)
+    expect(revoked).toMatchObject({ code: 0, stdout: 'revoked\n2\n' })
+    expect(heard(revoked)).toEqual(['session.revoked', 'session.revoked'])
+    expect(await db.selectFrom('session').select('id').execute()).toEqual([])
+  })
+
+  test.for([
+    { fault: 'neither', args: [] },
+    { fault: 'both', args: ['some-id', '--user', 'ada@example.com'] },
+  ])('revoke rejects $fault of a session and a user', async ({ args }, { expect }) => {
+    const failed = await run(createApp(), 'sessions', 'revoke', ...args)
+    expect(failed).toMatchObject({ code: 2, stderr: 'Pass the id of a session, or --user <email>.\n' })
+  })
+})
