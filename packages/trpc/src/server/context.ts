@@ -120,7 +120,7 @@ export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions
 
 /**
  * Not by the request: a client may send `Upgrade` or `connectionParams` over HTTP, and calls over WebSocket
- * have no origin check of their own. The response of an HTTP adapter has no `readyState`.
+ * aren't checked for their origin. The response of an HTTP adapter has no `readyState`.
  */
 function isWebSocket(options: RequestContextOptions): options is WsContextOptions {
   const res: unknown = 'res' in options ? options.res : undefined

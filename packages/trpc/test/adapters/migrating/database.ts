@@ -1,8 +1,8 @@
 import { withAuthStore } from '@sallyport/core'
 import { openSqliteStore } from '@sallyport/core/sqlite'
-import { file, oldDatabase, outage } from './old-app.ts'
+import { oldDatabase, outage } from './old-app.ts'
 
-export const store = await openSqliteStore(`file:${file}`, {
+export const store = await openSqliteStore({ client: oldDatabase }, {
   mapping: {
     session: {
       table: 'sessions',
