@@ -1,5 +1,5 @@
 import type { AnyDatabase } from './database/database.ts'
-import { preparePlugins } from './database/prepare-tables.ts'
+import { preparePlugins } from './database/schema/prepare-tables.ts'
 import type { SessionDatabase } from './database/session-database.ts'
 import { type Api, createApi, type ServerApi } from './endpoints/api.ts'
 import { createEndpointServer, endpointsOf } from './endpoints/bind-endpoints.ts'
@@ -11,7 +11,6 @@ import { safeListener } from './protocol/safe-listener.ts'
 import { MAX_TIMER_MS } from './protocol/settings.ts'
 
 export type { AnyDatabase } from './database/database.ts'
-export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
 export type {
   AccountTable,
   AuditTable,
@@ -25,7 +24,8 @@ export type {
   SessionTable,
   Timestamp,
   UserTable,
-} from './database/schema.ts'
+} from './database/schema/kysely-tables.ts'
+export type { MigrationDialect, MigrationReport, Migrations } from './database/schema/migrations.ts'
 export type {
   AuthTransaction,
   ChangeEvent,

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { Engine } from '../database/mapping.ts'
+import type { Engine } from '../database/schema/mapping.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isPostgresUrl } from './database.ts'
 import { usageError } from './errors.ts'
@@ -67,7 +67,7 @@ async function generate({ auth, schema, check, out, ...options }: GenerateOption
   }
 }
 
-/** @throws CommanderError if `DATABASE_URL` doesn't say it */
+/** @throws CommanderError if `DATABASE_URL` doesn't name the dialect */
 function dialectOf(schema: SchemaName): Engine {
   const url = process.env.DATABASE_URL
   // Kysely's types are the same for both.

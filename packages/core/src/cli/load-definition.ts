@@ -25,7 +25,7 @@ export async function loadDefinition(path: string): Promise<AuthDefinition> {
 }
 
 const TSX =
-  '. Node needs file extensions, and knows no path aliases. If your bundler finds the module, run "npm i -D tsx", and set NODE_OPTIONS="--import tsx".'
+  '. Node needs file extensions, and resolves no path aliases. If your bundler finds the module, run "npm i -D tsx", and set NODE_OPTIONS="--import tsx".'
 
 function isMissingModule(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'

@@ -1,11 +1,13 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
-import { checkSchema, INTERNAL_SCHEMA } from '../internal-tables.ts'
-import { driverOf } from './client-driver.ts'
-import type { PostgresClient, PostgresHttpClient } from './clients.ts'
-import type { PostgresDriver, Query } from './driver.ts'
+import { checkSchema, INTERNAL_SCHEMA } from '../schema/internal-tables.ts'
+import { driverOf } from './drivers/client-driver.ts'
+import type { PostgresClient, PostgresHttpClient } from './drivers/clients.ts'
+import type { PostgresDriver, Query } from './drivers/driver.ts'
+import { urlDriver } from './drivers/url-driver.ts'
 import { statementNames } from './statement-names.ts'
-import { urlDriver } from './url-driver.ts'
+
+const MAX_BATCH = 256
 
 /** A URL, or a client of the app. */
 export type PostgresSource<Client = PostgresClient> = string | { readonly pool: Client }
@@ -17,6 +19,8 @@ export interface PostgresConnector {
   /** Makes a connection run unnamed statements once the driver does. */
   readonly named: (query: Query) => Query
   readonly lookupTimeoutMs: number
+  /** How many sessions a statement reads, and how many such statements run at once. */
+  readonly lookups: { readonly batchSize: number; readonly parallel: number }
   /** The schema of our internal tables. */
   readonly schema: string
 }
@@ -27,6 +31,11 @@ export interface PostgresOptions {
   readonly poolSize?: number
   /** Timeout of a Step 2 lookup in milliseconds, after which it fails with 503. @default 2_000 */
   readonly lookupTimeoutMs?: number
+  /**
+   * How many sessions a lookup reads at most. Set 1 if the server has shards: no lookup then crosses them, and
+   * lookups run in parallel on the pool. @default 256
+   */
+  readonly lookupBatchSize?: number
   /** Timeout of any other statement, in milliseconds. @default 5_000 */
   readonly statementTimeoutMs?: number
   /** Timeout of an attempt to connect, in milliseconds. Only for a URL. @default 2_000 */
@@ -43,11 +52,13 @@ export async function connectPostgres(
   source: PostgresSource<PostgresClient | PostgresHttpClient>,
   options: PostgresOptions,
 ): Promise<PostgresConnector> {
-  const timeout = (name: Exclude<keyof PostgresOptions, 'poolSize' | 'schema'>, defaultMs: number) =>
+  const timeout = (name: Extract<keyof PostgresOptions, `${string}TimeoutMs`>, defaultMs: number) =>
     requirePositive(name, options[name] ?? defaultMs, MAX_TIMER_MS)
   const schema = checkSchema(options.schema ?? INTERNAL_SCHEMA)
+  const poolSize = requirePositive('poolSize', options.poolSize ?? 10)
+  const batchSize = requirePositive('lookupBatchSize', options.lookupBatchSize ?? MAX_BATCH, MAX_BATCH)
   const settings = {
-    poolSize: requirePositive('poolSize', options.poolSize ?? 10),
+    poolSize,
     statementTimeoutMs: timeout('statementTimeoutMs', 5_000),
     connectTimeoutMs: timeout('connectTimeoutMs', 2_000),
   }
@@ -55,7 +66,13 @@ export async function connectPostgres(
   const driver =
     typeof source === 'string' ? await urlDriver(checkUrl(source), settings) : driverOf(source.pool, settings)
   const named = statementNames()
-  return { driver: { ...driver, query: named(driver.query) }, named, lookupTimeoutMs, schema }
+  return {
+    driver: { ...driver, query: named(driver.query) },
+    named,
+    lookupTimeoutMs,
+    lookups: { batchSize, parallel: batchSize === 1 ? poolSize : 1 },
+    schema,
+  }
 }
 
 function checkUrl(url: string): string {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { Query } from './driver.ts'
+import type { Query } from './drivers/driver.ts'
 
 /** Not a valid entry of the log. Other nodes ignore it. */
 const PREFIX = 'sallyport-delivery-'
 
 /** Why notifications don't arrive, and what to do. */
 const REASONS = {
-  unsupported: 'this client can not listen. Pass a Pool of at least two connections',
+  unsupported: "this client can't listen. Pass a Pool of at least two connections",
   rejected: 'the server rejects LISTEN. Check that it supports LISTEN and NOTIFY',
   undelivered:
     'LISTEN was accepted, but a notification to ourselves did not arrive, as behind a pooler of transactions. Connect to PostgreSQL directly, or set pool_mode = session',

@@ -11,9 +11,9 @@ import {
   type SchemableIdentifierNode,
 } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { INTERNAL_SCHEMA } from '../internal-tables.ts'
-import type { PostgresDriver, ReservedConnection } from './driver.ts'
-import { orUnavailable } from './errors.ts'
+import { INTERNAL_SCHEMA } from '../schema/internal-tables.ts'
+import type { PostgresDriver, ReservedConnection } from './drivers/driver.ts'
+import { orUnavailable } from './drivers/errors.ts'
 
 /**
  * Creates the Kysely dialect for a driver. Errors of a connection become `SESSIONS_UNAVAILABLE`.
@@ -76,7 +76,7 @@ class DialectDriver extends KyselyDriver {
       },
       // biome-ignore lint/correctness/useYield: Kysely requires it.
       async *streamQuery() {
-        throw new ConfigurationError('Rows can not be streamed. Execute the query instead.')
+        throw new ConfigurationError("Rows can't be streamed. Execute the query instead.")
       },
     }
     this.#reserved.set(connection, reserved)

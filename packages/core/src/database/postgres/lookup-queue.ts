@@ -1,10 +1,9 @@
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
-import type { LookupConnection, LookupConnections, LookupEvents } from './driver.ts'
-import { isStatementFault } from './errors.ts'
+import type { LookupConnection, LookupConnections, LookupEvents } from './drivers/driver.ts'
+import { isStatementFault } from './drivers/errors.ts'
 
-const MAX_BATCH = 256
 const MAX_RESULTS_PER_TURN = 64
 
 interface Lookup extends PromiseWithResolvers<StoredSession | null> {
@@ -22,6 +21,10 @@ interface QueueOptions extends Pick<LookupEvents, 'prepare'> {
     keys: readonly SessionKey[],
   ) => Promise<(StoredSession | null)[]>
   readonly timeoutMs: number
+  /** How many keys a statement has at most. */
+  readonly batchSize: number
+  /** How many statements run at once. */
+  readonly parallel: number
 }
 
 export interface LookupQueue extends Pick<LookupConnections, 'current' | 'spare'> {
@@ -32,26 +35,28 @@ export interface LookupQueue extends Pick<LookupConnections, 'current' | 'spare'
   close(): Promise<void>
 }
 
-/** Sends lookups in batches, one statement at a time. See `postgresLookups`. */
-export function lookupQueue({ openConnections, prepare, findAll, timeoutMs }: QueueOptions): LookupQueue {
+/** Sends lookups in batches. See `postgresLookups`. */
+export function lookupQueue(options: QueueOptions): LookupQueue {
+  const { openConnections, prepare, findAll, timeoutMs, batchSize, parallel } = options
   let queue: Lookup[] = []
-  let running: Promise<void> | null = null
+  const running = new Set<Promise<void>>()
   let outage: unknown = null
   let lastDurationMs = 0
   const connections = openConnections({ prepare, onReady: resume, onOutage: rejectUntilReady })
 
   function send(): void {
-    if (running !== null) return
     const connection = connections.current()
-    if (connection === undefined) return
+    if (connection === undefined || running.size >= parallel) return
     rejectLate()
     if (queue.length === 0) return
-    const batch = queue.slice(0, MAX_BATCH)
-    queue = queue.slice(MAX_BATCH)
-    running = run(connection, batch).then(() => {
-      running = null
+    const batch = queue.slice(0, batchSize)
+    queue = queue.slice(batchSize)
+    const statement = run(connection, batch).then(() => {
+      running.delete(statement)
       send()
     })
+    running.add(statement)
+    if (parallel > 1) send()
   }
 
   /** Rejects lookups whose callers will have given up before a slow database responds. */
@@ -118,7 +123,7 @@ export function lookupQueue({ openConnections, prepare, findAll, timeoutMs }: Qu
     },
     async close() {
       rejectUntilReady(new Error('The database is closed'))
-      await connections.close(running)
+      await connections.close(Promise.all(running))
     },
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Query, Statement } from './driver.ts'
-import { sqlState } from './errors.ts'
+import type { Query, Statement } from './drivers/driver.ts'
+import { sqlState } from './drivers/errors.ts'
 
 /** The name exists on this connection already, or doesn't exist: a pooler has switched the connection. */
 const FOREIGN_NAMES = new Set<unknown>(['42P05', '26000'])
@@ -11,7 +11,7 @@ const OUTDATED_PLAN = '0A000'
 /**
  * Runs named statements until a pooler mixes up their names. From then on, all are unnamed: each is parsed
  * again, but works on any connection. When the app alters a column, statements get new names, so every
- * connection prepares them again. The statement that found out is retried once.
+ * connection prepares them again. The statement that failed is retried once.
  */
 export function statementNames(): (query: Query) => Query {
   let isNamed = true
@@ -25,7 +25,7 @@ export function statementNames(): (query: Query) => Query {
     if (!isNamed) return
     isNamed = false
     console.warn(
-      'sallyport: prepared statements are not used any more, because a pooler runs them on other connections. Lookups take a little longer. To prepare them, connect to PostgreSQL directly, or set pool_mode = session.',
+      'sallyport: prepared statements are no longer used, because a pooler runs them on other connections. Lookups take a little longer. To prepare them, connect to PostgreSQL directly, or set pool_mode = session.',
     )
   }
 
@@ -37,7 +37,7 @@ export function statementNames(): (query: Query) => Query {
     return query<never>(current(statement)).catch((error: unknown) => {
       const state = sqlState(error)
       if (state === OUTDATED_PLAN) {
-        // Others that ran at the same time have found out, too.
+        // Statements that ran at the same time have failed too.
         if (version === tried) version++
         return query(current(statement))
       }

@@ -2,14 +2,14 @@ import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
 import type { Row } from '../../session/session-row.ts'
-import type { Problem } from '../inspect.ts'
 import { storedLimits } from '../limits.ts'
-import { sqliteTypes } from '../migrations.ts'
-import type { RowStatement, SqliteConnection } from './connection.ts'
+import type { Problem } from '../schema/inspect.ts'
+import { sqliteTypes } from '../schema/migrations.ts'
+import type { RowStatement, SqliteConnection } from './connections/connection.ts'
+import { createBusyRetry, type RetryWhileBusy } from './connections/errors.ts'
 import type { RunStatement, SqliteDriver } from './driver.ts'
-import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
+import { sqliteLookups, sqliteSessions } from './find-session.ts'
 import { pollingFeed, pollStatement } from './polling-feed.ts'
-import { sqliteLookups, sqliteSessions } from './sessions.ts'
 import { sqliteWriteQueue } from './write-queue.ts'
 
 /** The connections to a file, or one connection for everything in memory. */
@@ -21,7 +21,7 @@ export interface SqliteConnections {
   readonly counter: SqliteConnection | null
   /** Whether the app writes with the same connection. */
   readonly isShared: boolean
-  /** Returns what shows that another copy of SQLite may have the file open. */
+  /** Returns signs that another copy of SQLite has the file open. */
   problems(): Problem[]
   /** Closes them, and never the app's client. */
   close(): void
