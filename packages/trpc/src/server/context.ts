@@ -119,8 +119,8 @@ export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions
 }
 
 /**
- * Not by the request: a client may send `Upgrade` or `connectionParams` over HTTP, and calls over WebSocket
- * aren't checked for their origin. The response of an HTTP adapter has no `readyState`.
+ * Not by the request: a client may send `Upgrade` or `connectionParams` over HTTP, and over
+ * WebSocket, only the handshake's origin is checked. The response of an HTTP adapter has no `readyState`.
  */
 function isWebSocket(options: RequestContextOptions): options is WsContextOptions {
   const res: unknown = 'res' in options ? options.res : undefined
