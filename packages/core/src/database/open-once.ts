@@ -47,7 +47,7 @@ export function openOnce<Opened>(
 
   return {
     get current() {
-      return isClosed ? undefined : current
+      return current
     },
     open() {
       const isPaused = failure !== undefined && performance.now() - failure.at < RETRY_AFTER_MS

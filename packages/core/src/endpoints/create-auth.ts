@@ -35,7 +35,7 @@ export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   close(): Promise<void>
 }
 
-/** An auth server whose database opens at the first call. If opening fails, calls get 503 and it's retried. */
+/** An auth server whose database opens at the first call. While that fails, calls get 503. */
 export interface LazyAuth<
   Plugins extends readonly AuthPlugin[] = readonly [],
   Database extends OwnedDatabase = OwnedDatabase,

@@ -244,6 +244,7 @@ describe('close()', () => {
     const auth = createLazy(open)
     const waiting = reasonOf(auth.api.getSession({ request }))
     await Promise.all([auth.close(), auth.close()])
+    expect(state.closed).toBe(1)
     expect(await waiting).toBe('SESSIONS_UNAVAILABLE')
     expect(state).toMatchObject({ opened: 1, closed: 1 })
     expect(failures).toEqual([])
@@ -258,6 +259,23 @@ describe('close()', () => {
     expect(await reasonOf(auth.api.getSession({ request }))).toBe('SESSIONS_UNAVAILABLE')
     expect(() => auth.database).toThrow()
     expect(state).toMatchObject({ opened: 1, closed: 1 })
+  })
+
+  test('before the first use opens nothing, then or later', async () => {
+    const { state, open } = source()
+    const auth = createLazy(open)
+    await auth.close()
+    expect(await reasonOf(auth.api.getSession({ request }))).toBe('SESSIONS_UNAVAILABLE')
+    expect(state.opened).toBe(0)
+  })
+
+  test('stops the timers', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const auth = createLazy(source().open, { pruneEverySeconds: 60 })
+    await auth.ready()
+    expect(vi.getTimerCount()).toBeGreaterThan(0)
+    await auth.close()
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   test('leaves a database open that was passed open', async () => {
