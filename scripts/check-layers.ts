@@ -19,7 +19,7 @@ const CORE_LEVELS = [
 const TRPC_IMPORTS = {
   server: [
     core('index', 'protocol', 'internal/server', 'auth'),
-    npm('@trpc/server/dist/(index|observable/)'),
+    npm('@trpc/server/dist/(index|http|observable/|adapters/fetch/)'),
     '^http$',
   ],
   runtime: [

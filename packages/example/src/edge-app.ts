@@ -1,9 +1,6 @@
-import { MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
-import { authHandlerOptions, authResponseMeta, createAuthContext } from '@sallyport/trpc'
+import { createAuthContext, createHandler } from '@sallyport/trpc'
 import { bindRunner } from '@sallyport/trpc/action'
-import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { authConfig } from './auth.config.ts'
 import { actionRouter } from './authed-action.ts'
 import { runner } from './edge-runner.ts'
@@ -30,20 +27,9 @@ edgeApp.get('/healthz', async (c) => {
   return c.json({ ok: ready }, ready ? 200 : 503)
 })
 
-edgeApp.use('/trpc/*', bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }))
-
-edgeApp.all('/trpc/*', (c) =>
-  withCors(c.req.raw, authConfig, () =>
-    fetchRequestHandler({
-      endpoint: '/trpc',
-      req: c.req.raw,
-      router: edgeRouter,
-      createContext: (options) => ({
-        ...auth.http({ ...options, remoteAddress: remoteAddress(c) }),
-        runner,
-      }),
-      responseMeta: authResponseMeta,
-      ...authHandlerOptions,
-    }),
-  ),
-)
+const handle = createHandler({
+  config: authConfig,
+  router: edgeRouter,
+  createContext: (options) => ({ ...auth.http(options), runner }),
+})
+edgeApp.all('/trpc/*', (c) => handle(c.req.raw, { remoteAddress: remoteAddress(c) }))

@@ -19,9 +19,16 @@ export {
   type StoreContext,
   type WsContextOptions,
 } from './server/context.ts'
+export {
+  createHandler,
+  type Handler,
+  type HandlerContextOptions,
+  type HandlerOptions,
+} from './server/create-handler.ts'
 export { authErrorData, authErrorMiddleware, authResponseMeta, endpointErrorData } from './server/errors.ts'
 export { getSession } from './server/get-session.ts'
 export type { AuthorizedHandle, SessionContext } from './server/guard.ts'
+export { limitBody } from './server/limit-body.ts'
 export type { Middleware } from './server/middleware.ts'
 export { type RateLimitContext, type RateLimitOptions, rateLimit } from './server/rate-limit.ts'
 export { type OrganizationContext, requireOrganizationRole, requireRole } from './server/require-role.ts'

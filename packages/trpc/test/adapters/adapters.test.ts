@@ -283,7 +283,7 @@ test('express.json() before our handler leaves no body to read', async () => {
   const app = express().use(express.json({ strict: false }))
   app.all(
     ['/trpc/*path', '/api/auth/*path'],
-    getRequestListener((incoming) => respond(incoming, undefined)),
+    getRequestListener((incoming) => respond(incoming)),
   )
   const server = createServer(app)
   const host = await listen(server)

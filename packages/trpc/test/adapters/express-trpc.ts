@@ -8,7 +8,7 @@ import { appRouter } from './router.ts'
 import { respond } from './web.ts'
 
 const app = express()
-const handle = getRequestListener((request, { incoming }) => respond(request, incoming.socket.remoteAddress))
+const handle = getRequestListener((request, { incoming }) => respond(request, incoming.socket))
 app.all(['/api/auth/*path', '/healthz'], handle)
 app.use(
   '/trpc',

@@ -4,7 +4,7 @@ import express from 'express'
 import { respond } from './web.ts'
 
 const app = express()
-const handle = getRequestListener((request, { incoming }) => respond(request, incoming.socket.remoteAddress))
+const handle = getRequestListener((request, { incoming }) => respond(request, incoming.socket))
 // `app.use` would cut the path. Before `express.json()`, because a body can be read only once.
 app.all(['/api/auth/*path', '/trpc/*path', '/healthz'], handle)
 

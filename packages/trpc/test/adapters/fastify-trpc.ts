@@ -9,9 +9,7 @@ import { respond } from './web.ts'
 
 // A batch has all its paths in one parameter.
 const app = fastify({ bodyLimit: MAX_PAYLOAD_BYTES, routerOptions: { maxParamLength: 5_000 } })
-const listener = getRequestListener((request, { incoming }) =>
-  respond(request, incoming.socket.remoteAddress),
-)
+const listener = getRequestListener((request, { incoming }) => respond(request, incoming.socket))
 
 await app.register(async (routes) => {
   routes.removeAllContentTypeParsers()

@@ -3,9 +3,7 @@ import { fastify } from 'fastify'
 import { respond } from './web.ts'
 
 const app = fastify()
-const listener = getRequestListener((request, { incoming }) =>
-  respond(request, incoming.socket.remoteAddress),
-)
+const listener = getRequestListener((request, { incoming }) => respond(request, incoming.socket))
 
 await app.register(async (routes) => {
   // In this plugin, Fastify doesn't read bodies.

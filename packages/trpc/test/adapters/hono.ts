@@ -5,7 +5,7 @@ import { type Context, Hono } from 'hono'
 import { respond } from './web.ts'
 
 const app = new Hono()
-const handle = (c: Context) => respond(c.req.raw, getConnInfo(c).remote.address)
+const handle = (c: Context) => respond(c.req.raw, { remoteAddress: getConnInfo(c).remote.address })
 app.all('/api/auth/*', handle)
 app.all('/trpc/*', handle)
 app.get('/healthz', handle)

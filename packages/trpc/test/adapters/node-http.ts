@@ -3,5 +3,5 @@ import { getRequestListener } from '@hono/node-server'
 import { respond } from './web.ts'
 
 export const server = createServer(
-  getRequestListener((request, { incoming }) => respond(request, incoming.socket.remoteAddress)),
+  getRequestListener((request, { incoming }) => respond(request, incoming.socket)),
 )

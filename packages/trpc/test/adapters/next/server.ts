@@ -1,19 +1,40 @@
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { AppRouteRouteModule } from 'next/dist/server/route-modules/app-route/module.js'
 import { NextRequest } from 'next/server.js'
 import * as auth from './app/api/auth/[...path]/route.ts'
 import * as trpc from './app/trpc/[trpc]/route.ts'
 
-type Route = Readonly<Record<string, (request: NextRequest) => Promise<Response>>>
+const routes = { auth: routeModule('/api/auth/[...path]', auth), trpc: routeModule('/trpc/[trpc]', trpc) }
 
-/** Calls the exported route handler for the method, as Next.js does, with the platform's address header. */
+/** Calls the route handlers through the module of Next.js that does, behind a proxy that sets `X-Real-IP`. */
 export const server = createServer(
   getRequestListener(async (request, { incoming }) => {
-    const { pathname } = new URL(request.url)
-    const route: Route = pathname.startsWith('/api/auth/') ? auth : trpc
+    const route = new URL(request.url).pathname.startsWith('/api/auth/') ? routes.auth : routes.trpc
     const forwarded = new NextRequest(request)
     const { remoteAddress } = incoming.socket
     if (remoteAddress !== undefined) forwarded.headers.set('x-real-ip', remoteAddress)
-    return route[request.method]?.(forwarded) ?? new Response(null, { status: 405 })
+    return route.handle(forwarded, {
+      params: {},
+      renderOpts: { experimental: {} },
+      sharedContext: { buildId: 'test', deploymentId: '' },
+    } as never)
   }),
 )
+
+function routeModule(page: string, userland: object): AppRouteRouteModule {
+  return new AppRouteRouteModule({
+    userland: async () => userland,
+    definition: {
+      kind: 'APP_ROUTE',
+      page,
+      pathname: page,
+      filename: 'route',
+      bundlePath: `app${page}/route`,
+    },
+    distDir: '.next',
+    relativeProjectDir: '',
+    resolvedPagePath: 'route.ts',
+    nextConfigOutput: undefined,
+  } as never)
+}

@@ -1,9 +1,7 @@
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
-import { withCors } from '@sallyport/core'
-import { assertGuarded, authHandlerOptions, authResponseMeta, webSocketOptions } from '@sallyport/trpc'
-import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { assertGuarded, authHandlerOptions, createHandler, webSocketOptions } from '@sallyport/trpc'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { type Context, Hono } from 'hono'
 import { WebSocketServer } from 'ws'
@@ -17,19 +15,9 @@ assertGuarded(appRouter, { public: [] })
 
 const remoteAddress = (c: Context) => getConnInfo(c).remote.address
 const app = new Hono()
-app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: remoteAddress(c) }))
-app.all('/trpc/*', (c) =>
-  withCors(c.req.raw, authConfig, () =>
-    fetchRequestHandler({
-      endpoint: '/trpc',
-      req: c.req.raw,
-      router: appRouter,
-      createContext: (options) => httpContext({ ...options, remoteAddress: remoteAddress(c) }),
-      responseMeta: authResponseMeta,
-      ...authHandlerOptions,
-    }),
-  ),
-)
+const handle = createHandler({ auth, config: authConfig, router: appRouter, createContext: httpContext })
+for (const path of ['/api/auth/*', '/trpc/*'])
+  app.all(path, (c) => handle(c.req.raw, { remoteAddress: remoteAddress(c) }))
 
 const server = createServer(getRequestListener(app.fetch)).listen(port)
 const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
