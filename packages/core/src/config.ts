@@ -96,11 +96,32 @@ export interface AuthConfig {
 }
 
 /**
- * Checks the settings and fills in the defaults.
+ * Checks the settings and fills in the defaults. With a function, it does so when a setting is first read, so
+ * a build needs no environment variables.
  * @example export const authConfig = defineAuthConfig({ baseUrl: env.BASE_URL, jwks: staticJwks(env.JWKS) })
+ * @example
+ * const { env } = process
+ * export const authConfig = defineAuthConfig(() => ({ baseUrl: env.BASE_URL, jwks: staticJwks(env.JWKS) }))
  * @throws ConfigurationError that lists every invalid setting, one per line
  */
-export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
+export function defineAuthConfig(options: AuthConfigOptions | (() => AuthConfigOptions)): AuthConfig {
+  return typeof options === 'function' ? readLater(() => resolve(options())) : resolve(options)
+}
+
+/** Returns a configuration whose first read replaces the getters by values, so later reads cost nothing. */
+function readLater(read: () => AuthConfig): AuthConfig {
+  const config = {} as AuthConfig
+  for (const name of SETTINGS) {
+    const get = () => {
+      Object.defineProperties(config, Object.getOwnPropertyDescriptors(read()))
+      return config[name]
+    }
+    Object.defineProperty(config, name, { configurable: true, enumerable: true, get })
+  }
+  return config
+}
+
+function resolve(options: AuthConfigOptions): AuthConfig {
   const { baseUrl, jwks, allowedOrigins = [], trustedIssuers = [], jwt = {}, session = {} } = options
   const { cookiePrefix = COOKIE_PREFIX } = options
   const { expiresInSeconds: jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, cacheSize = 10_000 } = jwt
@@ -154,6 +175,14 @@ export function defineAuthConfig(options: AuthConfigOptions): AuthConfig {
     now: options.now ?? (() => new Date()),
   }
 }
+
+/** Every member of {@link AuthConfig}. */
+const SETTINGS: readonly (keyof AuthConfig)[] = [
+  ...(['baseUrl', 'issuer', 'audience', 'secure', 'allowedOrigins', 'bearer', 'cookies', 'issuers'] as const),
+  ...(['jwtLifetimeSeconds', 'sessionLifetimeSeconds', 'lookupTimeoutMs', 'lifetimes'] as const),
+  ...(['maxSessionsPerUser', 'whenFull', 'rotateSessionToken', 'freshForSeconds'] as const),
+  ...(['trustedProxies', 'onEvent', 'identityCache', 'now'] as const),
+]
 
 const NO_LIMIT = Number.POSITIVE_INFINITY
 const OWN_CLAIMS = { userId: 'userId', sessionId: 'sessionId' }

@@ -120,17 +120,19 @@ export function toEndpointRequest(
 
 export function createApi<Plugins extends readonly AuthPlugin[]>(
   endpoints: Endpoints,
-  server: EndpointServer,
+  connect: () => Promise<EndpointServer>,
 ): Api<Plugins> & ServerApi {
   const methods = Object.entries(endpoints).map(([name, endpoint]) => [
     name,
     async ({ request, remoteAddress, ...input }: ApiOptions) => {
+      const server = await connect()
       const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
       const result = await callEndpoint(endpoint, endpointRequest, () => given(input), server)
       return toApiResult(endpoint, result)
     },
   ])
   const createSession: ServerApi['createSession'] = async ({ userId, rememberMe, ...options }) => {
+    const server = await connect()
     const request = toEndpointRequest(options, server)
     const context = createContext({ origin: 'mutation', caller: 'anyone' }, request, server)
     const { body, cookies } = withTransport(context, await beginSession(userId, context, { rememberMe }))

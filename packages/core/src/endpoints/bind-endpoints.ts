@@ -5,7 +5,7 @@ import { observed } from '../lifecycle/observed-database.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { safeListener } from '../protocol/safe-listener.ts'
-import { trustProxies } from '../request/address.ts'
+import { proxyTrustOf } from '../request/address.ts'
 import { type ApiOptions, given, toEndpointRequest } from './api.ts'
 import { callEndpoint } from './call-endpoint.ts'
 import { coreEndpoints } from './core-endpoints.ts'
@@ -49,7 +49,7 @@ export function createEndpointServer(
   return {
     definition: { ...definition, signingKeys: requireSigningKeys(definition) },
     database: observed(database, definition),
-    trustsProxy: trustProxies(definition.config.trustedProxies),
+    trustsProxy: proxyTrustOf(definition.config),
     onError,
   }
 }

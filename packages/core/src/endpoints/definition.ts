@@ -50,7 +50,10 @@ export interface AuthDefinitionOptions<
   OfSession extends SessionColumns = SessionColumns,
 > {
   config: AuthConfig
-  /** `SIGNING_KEYS`, or the `signingKeys` of `openKeyFile`. Undefined in a process without a database. */
+  /**
+   * `SIGNING_KEYS`, or the `signingKeys` of `openKeyFile`; or a function that returns them when a token is
+   * first signed. Undefined in a process without a database.
+   */
   signingKeys: unknown
   /** Adds claims to JWTs, such as a tenant. Never overrides ours. Anyone with the token can read them. */
   definePayload?: DefinePayload
@@ -102,7 +105,18 @@ export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
   }
   const plugins = [...(options.plugins ?? []), own]
   checkPlugins(plugins)
-  return { config, signingKeys: readKeys(signingKeys, config), definePayload, plugins }
+  if (typeof signingKeys !== 'function')
+    return { config, signingKeys: readKeys(signingKeys, config), definePayload, plugins }
+  let keys: SigningKeys | null = null
+  return {
+    config,
+    get signingKeys() {
+      keys ??= readKeys(signingKeys(), config)
+      return keys
+    },
+    definePayload,
+    plugins,
+  }
 }
 
 function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null {

@@ -14,29 +14,45 @@ import type { Endpoint } from './endpoint.ts'
 
 export type RequestOptions = Pick<ApiOptions, 'remoteAddress'>
 
+/** What a handler needs before the database is open. */
+export interface HandlerOptions {
+  readonly config: AuthConfig
+  readonly onError: (error: unknown) => void
+  /** Opens the database if necessary. @throws AuthError `SESSIONS_UNAVAILABLE` */
+  readonly connect: () => Promise<EndpointServer>
+}
+
 /** Serves endpoints under `/api/auth`. Never rejects: every failure becomes a response. */
 export function createHandler(
   endpoints: Endpoints,
-  server: EndpointServer,
+  { config, onError, connect }: HandlerOptions,
 ): (request: Request, options?: RequestOptions) => Promise<Response> {
-  const { config } = server.definition
   const byPath = new Map(Object.values(endpoints).map((endpoint) => [AUTH_PATH + endpoint.path, endpoint]))
-  return async function handle(request, { remoteAddress } = {}) {
+  async function handle(request: Request, { remoteAddress }: RequestOptions): Promise<Response> {
     const endpoint = byPath.get(new URL(request.url).pathname)
     try {
       if (endpoint === undefined) throw reject('NOT_FOUND')
       const preflight = respondToPreflight(request, config)
       if (preflight !== null) return withCommonHeaders(preflight)
       if (request.method !== endpoint.method) throw reject('METHOD_NOT_ALLOWED')
+      const server = await connect()
       const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
       const result = await callEndpoint(endpoint, endpointRequest, () => readInput(request), server)
       return respond(request, config, { status: 200, ...result })
     } catch (error) {
       const rejection = toErrorResponse(error)
-      if (rejection.status === 500) server.onError(error)
-      return respondWithError(rejection, { request, endpoint, config })
+      const response = respondWithError(rejection, { request, endpoint, config })
+      if (rejection.status === 500) onError(error)
+      return response
     }
   }
+  return (request, options = {}) =>
+    // Without a valid configuration, not even the headers of a response are known.
+    handle(request, options).catch((error: unknown) => {
+      const { status, ...body } = toErrorResponse(error)
+      onError(error)
+      return withCommonHeaders(Response.json(body, { status }))
+    })
 }
 
 /** Reads the query of a GET, otherwise the JSON body, or an empty object. @throws EndpointError */

@@ -20,7 +20,7 @@ export {
   clientNetwork,
   isPrivateAddress,
   type ProxyTrust,
-  trustProxies,
+  proxyTrustOf,
 } from '../request/address.ts'
 export { type Credentials, readCredentials, type SessionCookie } from '../request/credentials.ts'
 export { consumeToken, type OnceCall, type OnceOutcome, runOnce } from '../service/run-once.ts'

@@ -1,5 +1,6 @@
 import proxyAddr from '@fastify/proxy-addr'
 import ipaddr from 'ipaddr.js'
+import type { AuthConfig } from '../config.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 
@@ -15,6 +16,16 @@ export function trustProxies(proxies: readonly string[]): ProxyTrust {
       `trustedProxies: ${cause instanceof Error ? cause.message : cause}. Write addresses, ranges such as 10.0.0.0/8, loopback, linklocal, or uniquelocal.`,
       { cause },
     )
+  }
+}
+
+/** Parses the setting of a configuration; if its options are read later, at the first address. */
+export function proxyTrustOf(config: AuthConfig): ProxyTrust {
+  const isRead = Object.getOwnPropertyDescriptor(config, 'trustedProxies')?.get === undefined
+  let trusts = isRead ? trustProxies(config.trustedProxies) : undefined
+  return (address, hop) => {
+    trusts ??= trustProxies(config.trustedProxies)
+    return trusts(address, hop)
   }
 }
 

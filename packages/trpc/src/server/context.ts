@@ -1,5 +1,5 @@
 import type { AuthConfig, AuthDatabase, HeaderReader } from '@sallyport/core'
-import { authStore, readCredentials, trustProxies } from '@sallyport/core/internal/server'
+import { authStore, proxyTrustOf, readCredentials } from '@sallyport/core/internal/server'
 import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
 import { type ClosableSocket, guardSocket } from './guard-socket.ts'
 import { headerReader, isOwnOrigin, type NodeHeaders } from './request-headers.ts'
@@ -77,7 +77,7 @@ export interface AuthContextOptions {
  * export const wsContext = (options: WsContextOptions) => ({ ...auth.ws(options), db: database.db })
  */
 export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions = {}): AuthContextFactory {
-  const shared = { config, trustsProxy: trustProxies(config.trustedProxies) }
+  const shared = { config, trustsProxy: proxyTrustOf(config) }
   return {
     http({ req, info, remoteAddress = req.socket?.remoteAddress }) {
       const request = { method: req.method ?? 'GET', header: headerReader(req.headers) }
@@ -123,10 +123,9 @@ function hasToken(header: HeaderReader, config: AuthConfig): boolean {
  * cookies, and the connection parameter replaces the header that a browser can't set.
  */
 function webSocketHeaders(header: HeaderReader, token: string | undefined, config: AuthConfig): HeaderReader {
-  if (!config.bearer) return header
-  const mayUseCookies = isOwnOrigin(header, config)
   return (name) => {
+    if (!config.bearer) return header(name)
     if (name === 'authorization' && token !== undefined) return `Bearer ${token}`
-    return name === 'cookie' && !mayUseCookies ? null : header(name)
+    return name === 'cookie' && !isOwnOrigin(header, config) ? null : header(name)
   }
 }

@@ -4,7 +4,7 @@ import {
   addressBuckets,
   clientAddress,
   isPrivateAddress,
-  trustProxies,
+  proxyTrustOf,
 } from '@sallyport/core/internal/server'
 import { headerReader } from './request-headers.ts'
 import type { SocketLimits } from './socket-limits.ts'
@@ -18,10 +18,10 @@ export type Upgrade = Pick<IncomingMessage, 'headers' | 'url' | 'socket'>
  * returns the seconds to wait if there are too many, else null.
  */
 export function limitAddresses(
-  { trustedProxies }: AuthConfig,
+  config: AuthConfig,
   { maxSocketsPerAddress, maxHandshakesPerAddress }: SocketLimits,
 ): (request: Upgrade) => number | null {
-  const trustsProxy = trustProxies(trustedProxies)
+  const trustsProxy = proxyTrustOf(config)
   const sockets = new Map<string, number>()
   const handshakes = new Map<string, number>()
   let windowStart = Number.NEGATIVE_INFINITY

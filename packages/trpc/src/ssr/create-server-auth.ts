@@ -1,5 +1,5 @@
 import type { AuthConfig } from '@sallyport/core'
-import { requirePositive, safeListener, trustProxies } from '@sallyport/core/internal/server'
+import { proxyTrustOf, requirePositive, safeListener } from '@sallyport/core/internal/server'
 import { type PageOptions, type PageRequest, readPage } from './page-request.ts'
 import { type PageServer, resolveUser } from './resolve-user.ts'
 import { openServerAuth, type ServerAuth } from './server-auth.ts'
@@ -34,7 +34,7 @@ export function createServerAuth({
   requirePositive('timeoutMs', timeoutMs)
   const fetchToken = createFetchToken(token, { config, timeoutMs })
   const server: PageServer = { config, fetchToken, onError: safeListener(onError) }
-  const trustsProxy = trustProxies(config.trustedProxies)
+  const trustsProxy = proxyTrustOf(config)
   const cache = new WeakMap<PageRequest, Promise<ServerAuth>>()
 
   async function open(request: PageRequest, options: PageOptions): Promise<ServerAuth> {

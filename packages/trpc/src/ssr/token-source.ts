@@ -56,9 +56,8 @@ function createSend(
 ): (page: Page, signal: AbortSignal) => Promise<Response> {
   const path = `${AUTH_PATH}${ENDPOINTS.token.path}`
   if (typeof source === 'function') {
-    const url = `${config.issuer}${path}`
     return ({ headers, address }, signal) => {
-      const request = new Request(url, { headers: headersFor(headers), signal })
+      const request = new Request(`${config.issuer}${path}`, { headers: headersFor(headers), signal })
       return source(request, { remoteAddress: address ?? undefined })
     }
   }

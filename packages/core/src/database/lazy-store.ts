@@ -1,0 +1,65 @@
+import { AuthError } from '../protocol/errors.ts'
+import type { RevocationFeed } from '../revocations/feed.ts'
+import { type AuthDatabase, type AuthStore, authStore } from '../session/auth-store.ts'
+import type { AnyDatabase } from './database.ts'
+import type { Opening } from './open-once.ts'
+
+/** A database that an auth server can open, and close again. */
+export type OwnedDatabase = AnyDatabase & { readonly db: AuthDatabase; close(): Promise<void> }
+
+type LazyDatabase = Opening<{ readonly database: OwnedDatabase }>
+
+/** No read was at this revision, so one that began before the database was open is never shared. */
+const UNOPENED: RevocationFeed = { revision: -1, subscribe: () => () => {}, publish() {} }
+
+/** Creates a store whose first lookup opens the database. From then on, its members are the database's. */
+export function lazyStore(opening: LazyDatabase): AuthStore {
+  const open = async () => (await opening.open()).database
+  const sessions: AuthStore['sessions'] = {
+    findSession: async (key) => (await open()).sessions.findSession(key),
+  }
+  const limits: AuthStore['limits'] = {
+    consume: async (key, limit) => (await open()).limits.consume(key, limit),
+    giveBack: async (key, limit) => (await open()).limits.giveBack?.(key, limit),
+  }
+  return {
+    get sessions() {
+      return opening.current?.database.sessions ?? sessions
+    },
+    get revocations() {
+      return opening.current?.database.revocations ?? UNOPENED
+    },
+    get limits() {
+      return opening.current?.database.limits ?? limits
+    },
+    get locks() {
+      return requireOpen(opening).database.locks
+    },
+  }
+}
+
+/** Creates a handle like the `db` of a database, whose guards open it. Queries throw until then. */
+export function lazyDb(opening: LazyDatabase, store: AuthStore): AuthDatabase {
+  const unopened = Object.create(store, {
+    database: { get: () => requireOpen(opening).database.db[authStore].database },
+  })
+  return new Proxy<AuthDatabase>(
+    { [authStore]: unopened },
+    {
+      get(target, name) {
+        if (opening.current === undefined && name === authStore) return target[authStore]
+        const { db } = requireOpen(opening).database
+        const member: unknown = Reflect.get(db, name)
+        return typeof member === 'function' ? member.bind(db) : member
+      },
+    },
+  )
+}
+
+/** Returns what is open. Otherwise, opens it for the next caller. @throws AuthError `SESSIONS_UNAVAILABLE` */
+export function requireOpen<Opened>(opening: Opening<Opened>): Opened {
+  if (opening.current !== undefined) return opening.current
+  opening.open().catch(() => {})
+  const cause = new Error('The database is not open yet. Await auth.ready() before the first call')
+  throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
+}

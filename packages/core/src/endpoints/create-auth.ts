@@ -1,0 +1,178 @@
+import type { AnyDatabase } from '../database/database.ts'
+import { lazyDb, lazyStore, type OwnedDatabase, requireOpen } from '../database/lazy-store.ts'
+import { openOnce } from '../database/open-once.ts'
+import { preparePlugins } from '../database/prepare-tables.ts'
+import type { SessionDatabase } from '../database/session-database.ts'
+import { closeShared, openPrepared, openShared } from '../database/shared-databases.ts'
+import { type PruneReport, prune } from '../lifecycle/prune.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
+import { safeListener } from '../protocol/safe-listener.ts'
+import { MAX_TIMER_MS } from '../protocol/settings.ts'
+import type { AuthStore } from '../session/auth-store.ts'
+import { type Api, createApi, type ServerApi } from './api.ts'
+import { createEndpointServer, endpointsOf } from './bind-endpoints.ts'
+import { checkReady } from './check-ready.ts'
+import type { EndpointServer } from './create-context.ts'
+import type { AuthDefinition, AuthPlugin } from './definition.ts'
+import { createHandler, type RequestOptions } from './handler.ts'
+
+export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
+  /** Responds to every request under `/api/auth`; never rejects. */
+  handler(request: Request, options?: RequestOptions): Promise<Response>
+  /** The endpoints as methods for the server's own code, with the same checks. */
+  readonly api: Api<Plugins> & ServerApi
+  /** For functions such as `revokeSession`: changes run the hooks of the plugins, and call `onEvent`. */
+  readonly database: SessionDatabase
+  /** Removes expired rows. */
+  prune(): Promise<PruneReport>
+  /**
+   * Opens the database if necessary, and checks that keys, configuration, and database work. Await it before
+   * the server listens.
+   * @throws ConfigurationError that lists every problem, one per line
+   */
+  ready(): Promise<void>
+  /** Stops the scheduled pruning, and closes the database if this opened it. */
+  close(): Promise<void>
+}
+
+/** An auth server whose database opens at the first call. If that fails, calls get 503, and the next tries again. */
+export interface LazyAuth<
+  Plugins extends readonly AuthPlugin[] = readonly [],
+  Database extends OwnedDatabase = OwnedDatabase,
+> extends Auth<Plugins> {
+  /** The `db` for the context. Guards open the database; queries before that throw `SESSIONS_UNAVAILABLE`. */
+  readonly db: Database['db']
+  /** For `withAuthStore`, with the app's own client. */
+  readonly store: AuthStore
+}
+
+export interface AuthOptions {
+  /** Receives every failure that became a 500 or came after the response. @default console.error */
+  onError?: (error: unknown) => void | Promise<void>
+  /** Seconds between two calls of {@link Auth.prune}; 0 is never. @default 3_600 */
+  pruneEverySeconds?: number
+  /** How long to keep records of the audit trail, in days; `Infinity` keeps them forever. @default 365 */
+  auditDays?: number
+}
+
+/** Options of an auth server that opens its database. */
+export interface LazyAuthOptions extends AuthOptions {
+  /**
+   * All modules that open a database by this name share one: after a hot reload, and in frameworks that
+   * evaluate a module several times. @default not shared
+   */
+  name?: string
+}
+
+/**
+ * Creates the auth server of a definition, and migrates the tables of its plugins. On a database opened with
+ * `migrate: false`, it only checks them. With a function that opens the database, it returns at once.
+ * @example
+ * const auth = await createAuth(authDefinition, database)
+ * app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
+ * @example
+ * export const auth = createAuth(authDefinition, () => openSqlite(process.env.DATABASE_URL), { name: 'app' })
+ * const context = createAuthContext(authConfig, auth)
+ * export const httpContext = (options: HttpContextOptions) => ({ ...context.http(options), db: auth.db })
+ * @throws ConfigurationError if two endpoints have the same name or path, the definition has no signing keys,
+ * or Step 2 doesn't read a column of the definition; the error of a failed migration
+ */
+export function createAuth<Plugins extends readonly AuthPlugin[], Database extends OwnedDatabase>(
+  definition: AuthDefinition<Plugins>,
+  open: () => Promise<Database>,
+  options?: LazyAuthOptions,
+): LazyAuth<Plugins, Database>
+export function createAuth<Plugins extends readonly AuthPlugin[]>(
+  definition: AuthDefinition<Plugins>,
+  database: AnyDatabase,
+  options?: AuthOptions,
+): Promise<Auth<Plugins>>
+export function createAuth<Plugins extends readonly AuthPlugin[]>(
+  definition: AuthDefinition<Plugins>,
+  source: AnyDatabase | (() => Promise<OwnedDatabase>),
+  options: LazyAuthOptions = {},
+): Promise<Auth<Plugins>> | LazyAuth<Plugins> {
+  return typeof source === 'function'
+    ? createLazyAuth(definition, source, options)
+    : createOpenedAuth(definition, source, options)
+}
+
+type AuthMethods<Plugins extends readonly AuthPlugin[]> = Omit<Auth<Plugins>, 'database' | 'close'>
+
+async function createOpenedAuth<Plugins extends readonly AuthPlugin[]>(
+  definition: AuthDefinition<Plugins>,
+  database: AnyDatabase,
+  options: AuthOptions,
+): Promise<Auth<Plugins>> {
+  const setup = setUp(definition, options)
+  const server = await setup.prepare(database)
+  return {
+    ...setup.methods(async () => server),
+    database: server.database,
+    close: async () => setup.stop(),
+  }
+}
+
+function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
+  definition: AuthDefinition<Plugins>,
+  open: () => Promise<OwnedDatabase>,
+  { name, ...options }: LazyAuthOptions,
+): LazyAuth<Plugins> {
+  const { prepare, stop, onError, methods } = setUp(definition, options)
+  const opening = openOnce(
+    () => (name === undefined ? openPrepared({ open, prepare }) : openShared({ open, prepare, name, stop })),
+    {
+      onError,
+      async end({ database }) {
+        stop()
+        await (name === undefined ? database.close() : closeShared(name, database))
+      },
+    },
+  )
+  const store = lazyStore(opening)
+  const db = lazyDb(opening, store)
+  return {
+    ...methods(async () => (await opening.open()).result),
+    store,
+    get db() {
+      return opening.current?.database.db ?? db
+    },
+    get database() {
+      return requireOpen(opening).result.database
+    },
+    close: opening.close,
+  }
+}
+
+/** Checks what needs no database, and returns the parts of an auth server. */
+function setUp<Plugins extends readonly AuthPlugin[]>(
+  definition: AuthDefinition<Plugins>,
+  { onError = console.error, pruneEverySeconds = 3_600, auditDays = 365 }: AuthOptions,
+) {
+  const { config, plugins } = definition
+  const endpoints = endpointsOf(definition)
+  const reportError = safeListener(onError)
+  const tables = plugins.flatMap(({ expiringTables = [] }) => expiringTables)
+  const everyMs = pruneEverySeconds * 1000
+  if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
+    throw new ConfigurationError('pruneEverySeconds must be a number from 0 to 2_147_483')
+  let timer: ReturnType<typeof setInterval> | undefined
+  const pruneNow = ({ database }: EndpointServer) => prune(database, { now: config.now(), tables, auditDays })
+
+  async function prepare(database: AnyDatabase): Promise<EndpointServer> {
+    const server = createEndpointServer(definition, database, reportError)
+    await preparePlugins(plugins, server.database)
+    if (everyMs > 0) timer = setInterval(() => void pruneNow(server).catch(reportError), everyMs)
+    // The timer alone must not keep the process alive.
+    timer?.unref()
+    return server
+  }
+
+  const methods = (connect: () => Promise<EndpointServer>): AuthMethods<Plugins> => ({
+    handler: createHandler(endpoints, { config, onError: reportError, connect }),
+    api: createApi<Plugins>(endpoints, connect),
+    prune: async () => pruneNow(await connect()),
+    ready: () => checkReady(definition, connect),
+  })
+  return { prepare, stop: () => clearInterval(timer), onError: reportError, methods }
+}
