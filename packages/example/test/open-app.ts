@@ -61,7 +61,11 @@ export async function openApp(env: Record<string, string> = {}): Promise<OpenApp
     send,
     async signIn(name) {
       const jar = createCookieJar(send)
-      const authClient = createAuthClient<typeof auth.api>({ baseUrl: BASE_URL, fetch: jar.fetch })
+      const authClient = createAuthClient<typeof auth.api>({
+        isServer: false,
+        baseUrl: BASE_URL,
+        fetch: jar.fetch,
+      })
       const email = `${name}@example.com`
       const { userId } = await authClient.api.signInEmail({ email, password: 'correct horse battery staple' })
       const client = createTRPCClient<AppRouter>({

@@ -29,6 +29,7 @@ export type KnownUser = { readonly userId: string; readonly sessionId: string } 
 export async function callMe(baseUrl: string, user: KnownUser, send: typeof fetch): Promise<Call> {
   const exchanges: Exchange[] = []
   const authClient = createAuthClient({
+    isServer: false,
     baseUrl,
     hydrate:
       user === null

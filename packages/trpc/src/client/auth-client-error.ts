@@ -7,6 +7,7 @@ export class AuthClientError extends Error {
    * - `UNREACHABLE`: there was no response
    * - `UNKNOWN`: the response isn't from an auth endpoint
    * - `USER_CHANGED`: another user signed in, or the user signed out, before the response arrived
+   * - `REDIRECT_REJECTED`: `redirectTo` isn't a page of this origin
    * - `REFRESH_LOOP`: the server rejects each new token
    * - `BEARER_DISABLED`: the client keeps tokens, but the server responds with cookies
    */
@@ -28,6 +29,7 @@ export class AuthClientError extends Error {
 const ERRORS = {
   ACCOUNT_BANNED: [403, 'Account banned'],
   BEARER_DISABLED: [200, 'Set `bearer: true` in defineAuthConfig'],
+  REDIRECT_REJECTED: [400, 'redirectTo must be a page of this origin'],
   REFRESH_LOOP: [401, 'The server rejects its new tokens. Check JWKS'],
   SECRET_SUPERSEDED: [409, 'This session has new credentials. Reload the page or sign in.'],
   SESSION_NOT_FOUND: [401, 'The session has ended. Sign in again.'],

@@ -3,6 +3,7 @@ import { clientError, toClientError } from './auth-client-error.ts'
 import { type ClientSession, clientSession } from './client-session.ts'
 import { createClientSession } from './create-client-session.ts'
 import { createEndpointFetch } from './fetch-endpoint.ts'
+import { forwardCookies, isOnServer } from './on-server.ts'
 import type { AuthState } from './session-state.ts'
 import { connectTabs } from './tabs.ts'
 import { cookieTransport, type OpenTransport } from './transport.ts'
@@ -14,6 +15,17 @@ export interface AuthClientOptions {
   readonly fetch?: typeof globalThis.fetch
   /** The `state` of `@sallyport/trpc/ssr`. The client starts in it, without a request. */
   readonly hydrate?: HydrationState | undefined
+  /**
+   * On a server, the headers of the page's request. The client sends their cookies to the origin of `baseUrl`
+   * only. Never pass them as a prop to a client component: props are part of the page.
+   */
+  readonly headers?: Pick<Headers, 'get'> | undefined
+  /**
+   * On a server, the client never waits, refreshes, or sets timers. Calls without `headers` fail at once. Set
+   * it to false in a program with a cookie jar. @default true without a `window`, a `location`, and a
+   * `transport`
+   */
+  readonly isServer?: boolean
   /** `bearer(storage)` for programs without cookies. @default cookies, which scripts can't read */
   readonly transport?: OpenTransport
 }
@@ -30,11 +42,21 @@ type RoutesOption<Api> = keyof RoutesOf<Api> extends never
 
 /** The endpoints of an auth server over HTTP. No endpoint serves `createSession`. */
 export type AuthClientApi<Api> = {
-  readonly [Name in keyof Omit<Api, 'createSession'>]: ClientMethod<Api[Name]>
+  readonly [Name in keyof Omit<Api, 'createSession'>]: ClientMethod<
+    Api[Name],
+    Name extends `sign${'In' | 'Up' | 'Out'}${string}` ? RedirectOption : unknown
+  >
 }
 
-type ClientMethod<Method> = Method extends (options: infer Options) => Promise<infer Result>
-  ? (...input: InputOf<Omit<Options, 'request' | 'remoteAddress'>>) => Promise<Omit<Result, 'headers'>>
+interface RedirectOption {
+  /** A page of this origin, which the browser loads after success. Any other URL throws before the request. */
+  readonly redirectTo?: string | undefined
+}
+
+type ClientMethod<Method, Option> = Method extends (options: infer Options) => Promise<infer Result>
+  ? (
+      ...input: InputOf<Omit<Options, 'request' | 'remoteAddress'> & Option>
+    ) => Promise<Omit<Result, 'headers'>>
   : never
 
 type InputOf<Input> = Record<never, never> extends Input ? [input?: Input] : [input: Input]
@@ -82,14 +104,26 @@ export interface AuthClient<Api = object> {
 export function createAuthClient<Api = object>(
   ...[options]: InputOf<AuthClientOptions & RoutesOption<Api>>
 ): AuthClient<Api> {
-  const { fetch = globalThis.fetch, ...rest }: AuthClientOptions = options ?? {}
+  const { fetch: send = globalThis.fetch, headers: page, ...rest }: AuthClientOptions = options ?? {}
+  const { isServer = !rest.transport && isOnServer() } = rest
   const baseUrl = rest.baseUrl?.replace(/\/$/, '') ?? ''
+  const fetch = isServer ? forwardCookies(send, { baseUrl, cookie: page?.get('cookie') }) : send
   const name = `sallyport ${baseUrl}`
   const transport = rest.transport?.(name) ?? cookieTransport
   const { tokens } = transport
   const fetchEndpoint = createEndpointFetch(baseUrl, { transport, fetch })
   const tabs = connectTabs(tokens ? `${name} bearer` : name)
-  const session = createClientSession(rest.hydrate, { fetchEndpoint, tokens, tabs })
+  const server = isServer && { hasCookies: page !== undefined }
+  const session = createClientSession(rest.hydrate, { fetchEndpoint, tokens, tabs, server })
+
+  async function callAndRedirect(method: string, route: Route, input?: object): Promise<object> {
+    if (!SIGNS.test(method)) return call(method, route, input)
+    const { redirectTo, ...rest }: RedirectOption = { ...input }
+    const page = redirectTo === undefined ? null : ownPage(redirectTo)
+    const response = await call(method, route, rest)
+    if (page) document.location.assign(page)
+    return response
+  }
 
   async function call(method: string, route: Route, input?: object): Promise<object> {
     if (method === 'signOut') {
@@ -102,7 +136,7 @@ export function createAuthClient<Api = object>(
     const isAbandoned = () => session.getState().userChanges !== userChanges
     const attempt = () => {
       // The call may have waited for a refresh or another tab: the cookies may be those of another user.
-      if (isAbandoned() && !SIGNS_IN.test(route.path)) throw clientError('USER_CHANGED')
+      if (isAbandoned() && !SIGNS.test(route.path)) throw clientError('USER_CHANGED')
       return fetchEndpoint(route, { input, timeoutMs: 30_000 })
     }
     const response = await callOnBehalf(session, isQuery ? attempt : () => session.change(attempt))
@@ -115,7 +149,7 @@ export function createAuthClient<Api = object>(
   const routes: Record<string, Route> = { ...ENDPOINTS, ...options?.routes }
   const methods = Object.entries(routes).map(([method, route]) => [
     method,
-    (input?: object) => call(method, route, input),
+    (input?: object) => callAndRedirect(method, route, input),
   ])
   const { getState, subscribe, refresh, signOut } = session
   const rendered = getState()
@@ -146,7 +180,7 @@ async function callOnBehalf(session: ClientSession, call: () => Promise<object>)
     } catch (error) {
       const { code } = toClientError(error)
       session.report(code, userChanges)
-      if (!isTokenReason(code)) throw error
+      if (!isTokenReason(code) || session.server) throw error
       if (!isReplay) await session.refreshAfter(generation)
       // The JWT was superseded between its refresh and the call.
       else if (!(await session.isSuperseded(generation))) throw error
@@ -154,8 +188,20 @@ async function callOnBehalf(session: ClientSession, call: () => Promise<object>)
   }
 }
 
-/** Paths of endpoints that don't depend on the former user. */
-const SIGNS_IN = /^\/sign-(in|up)/
+/** Returns the URL of a page of this origin, or throws. */
+function ownPage(redirectTo: string): string {
+  try {
+    const { href, origin } = document.location
+    const page = new URL(redirectTo, href).href
+    if (page.startsWith(`${origin}/`)) return page
+  } catch {
+    // Not a URL, or not a browser.
+  }
+  throw clientError('REDIRECT_REJECTED')
+}
+
+/** Methods and paths of endpoints that don't depend on the former user. */
+const SIGNS = /^\/?sign-?(in|up|out)/i
 
 /** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
 const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/

@@ -35,6 +35,8 @@ export interface SessionStore extends Pick<Store<SessionState>, 'get' | 'subscri
   readonly fetchEndpoint: EndpointFetch
   readonly tabs: Tabs
   readonly tokens: TokenStore | undefined
+  /** Set on a server, where only calls with a page's cookies are sent, and nothing waits. */
+  readonly server: false | { readonly hasCookies: boolean }
 }
 
 /** The session of a client for the links. Apps use `AuthState`. */

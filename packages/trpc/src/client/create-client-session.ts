@@ -11,10 +11,10 @@ import { hydrate, type SessionEvent, transition } from './session-state.ts'
 /** Creates the session of a client, which keeps the JWT fresh while there are listeners. */
 export function createClientSession(
   rendered: HydrationState | undefined,
-  options: Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens'>,
+  options: Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens' | 'server'>,
 ): ClientSession {
   const { get, set, subscribe } = createStore(hydrate(rendered))
-  const { tabs } = options
+  const { tabs, server } = options
   const store = { ...options, get, subscribe, dispatch }
   const getState = () => get().shown
   let listeners = 0
@@ -36,7 +36,7 @@ export function createClientSession(
       // The same listener may subscribe twice.
       const unsubscribe = subscribe(() => listener())
       listeners++
-      stops ??= [followTabs(store, refresh), scheduleRefresh(store, refresh)]
+      stops ??= server ? [] : [followTabs(store, refresh), scheduleRefresh(store, refresh)]
       return () => {
         if (!unsubscribe() || --listeners > 0) return
         for (const stop of stops ?? []) stop?.()
@@ -67,7 +67,7 @@ export function createClientSession(
 
 /** Signs out: retries until the server confirms or rejects it, and stops if another user signs in. */
 async function signOut(store: SessionStore): Promise<void> {
-  const { get, dispatch, tabs, fetchEndpoint } = store
+  const { get, dispatch, tabs, fetchEndpoint, server } = store
   const { status } = get().shown
   dispatch({ type: 'signing-out' })
   const { revision } = get()
@@ -87,7 +87,7 @@ async function signOut(store: SessionStore): Promise<void> {
     // Another tab has signed the same user out, or another user has signed in.
     if (isOver()) return
     if (isSignedOut(error)) return end(store, error)
-    if (isRejection(error)) return dispatch({ type: 'failed', error, status })
+    if (isRejection(error) || server) return dispatch({ type: 'failed', error, status })
     dispatch({ type: 'failed', error })
     await pause(backOff(get().failures, error.retryAfterSeconds), onFocus)
   }

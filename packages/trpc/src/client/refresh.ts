@@ -41,6 +41,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   }
 
   async function start(): Promise<void> {
+    if (store.server) return
     const { revision, held } = get()
     try {
       // An older JWT of another tab may belong to a session that has ended since.

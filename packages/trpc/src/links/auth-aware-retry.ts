@@ -1,4 +1,5 @@
 import { backOff } from '../client/back-off.ts'
+import { isOnServer } from '../client/on-server.ts'
 
 /** More than half a minute. */
 const MAX_OUTAGE_RETRIES = 6
@@ -21,7 +22,7 @@ interface FailedCall {
 
 /**
  * Retries queries of TanStack Query after an outage, a lost connection, or a rate limit, and never after a
- * rejection. Don't use it for mutations: one whose response was lost may have run.
+ * rejection or on a server. Don't use it for mutations: one whose response was lost may have run.
  *
  * @example new QueryClient({ defaultOptions: { queries: { ...authAwareRetry } } })
  */
@@ -34,7 +35,7 @@ function retry(failureCount: number, error: unknown): boolean {
   const { name, status: ownStatus = name === 'TRPCClientError' ? 0 : 500, data, meta } = error as FailedCall
   const status = data?.httpStatus ?? meta?.response?.status ?? ownStatus
   const isOutage = OUTAGES.includes(status)
-  if (!isOutage && status >= 400 && status < 500) return false
+  if (isOnServer() || (!isOutage && status >= 400 && status < 500)) return false
   if (waitOf(error) > MAX_WAIT_SECONDS) return false
   return failureCount < (isOutage ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
 }

@@ -5,6 +5,7 @@ import type { AuthClient } from '../client/auth-client.ts'
 import { clientError } from '../client/auth-client-error.ts'
 import { clientSession } from '../client/client-session.ts'
 import { authDataOf, createFormatterWarning, isOutage, toCallError } from './call-error.ts'
+import { rejectOnServer } from './reject-on-server.ts'
 import { decidedState, prepareReplay } from './replay.ts'
 import { createResumption } from './resume.ts'
 import { type Call, type LinkCall, sendCall } from './send-call.ts'
@@ -17,6 +18,9 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * While the server can't validate the session, queries that need a new JWT wait, and mutations fail.
  * Subscriptions continue after their last event when the outage is over, and end when the user signs out.
  *
+ * On a server, queries and mutations are sent once, with the cookies of `headers` of `createAuthClient`. Without
+ * `headers`, and for subscriptions, calls fail at once with `TOKEN_MISSING`. Nothing waits.
+ *
  * The server must add `authErrorData` to its error formatter. Without it, no call is sent again, and in
  * development the first 401 logs a warning.
  *
@@ -27,7 +31,11 @@ export function authLink<Router extends AnyTRPCRouter>(
 ): TRPCLink<Router> {
   const session = authClient[clientSession]
   const warn = createFormatterWarning()
-  return () => (call) => observable((observer) => startCall({ ...call, session, observer, warn }))
+  const { server } = session
+  return () => (call) => {
+    if (!server) return observable((observer) => startCall({ ...call, session, observer, warn }))
+    return server.hasCookies && call.op.type !== 'subscription' ? call.next(call.op) : rejectOnServer(call)
+  }
 }
 
 /** Starts a call, which ends when the user changes. Returns a function that cancels it. */

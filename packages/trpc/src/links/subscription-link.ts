@@ -2,6 +2,7 @@ import { httpSubscriptionLink, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import type { AuthClient } from '../client/auth-client.ts'
 import { clientSession } from '../client/client-session.ts'
+import { rejectOnServer } from './reject-on-server.ts'
 
 type AnyEventSource = NonNullable<Parameters<typeof httpSubscriptionLink>[0]['EventSource']>
 
@@ -14,7 +15,8 @@ export type SubscriptionLinkOptions<Router extends AnyTRPCRouter> = Omit<
 /**
  * Creates a link for subscriptions over server-sent events. Put it behind {@link authLink}, which reconnects
  * with fresh credentials. A browser's `EventSource` sends only cookies. With bearer transport, pass one that
- * takes a `fetch`, such as the one of the package `eventsource`.
+ * takes a `fetch`, such as the one of the package `eventsource`. On a server, subscriptions fail with
+ * `TOKEN_MISSING`.
  *
  * @throws TypeError if bearer transport has no `EventSource` option
  * @example
@@ -28,7 +30,9 @@ export function subscriptionLink<Router extends AnyTRPCRouter>(
   authClient: Pick<AuthClient, 'fetch' | typeof clientSession>,
   options: SubscriptionLinkOptions<Router>,
 ): TRPCLink<Router> {
-  if (authClient[clientSession].tokens && !options.EventSource)
+  const { server, tokens } = authClient[clientSession]
+  if (server) return () => rejectOnServer
+  if (tokens && !options.EventSource)
     throw new TypeError('Bearer transport: pass subscriptionLink an EventSource that takes a fetch')
   return httpSubscriptionLink<Router, AnyEventSource>({
     ...options,

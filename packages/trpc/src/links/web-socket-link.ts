@@ -6,6 +6,7 @@ import { observable } from '@trpc/server/observable'
 import type { AuthClient } from '../client/auth-client.ts'
 import { clientSession } from '../client/client-session.ts'
 import { authDataOf } from './call-error.ts'
+import { rejectOnServer } from './reject-on-server.ts'
 import type { LinkCall } from './send-call.ts'
 import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
 
@@ -14,7 +15,7 @@ import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOpt
  * the socket, which closes when the user signs out or is banned. Each connection uses fresh credentials; a
  * token travels in the first message, never in the URL. If the server rejects the JWT of a socket, calls use
  * a socket with a newer one. If it rejects the origin of the page, calls and `state.error` get
- * `ORIGIN_REJECTED`, whose message says what to do.
+ * `ORIGIN_REJECTED`, whose message says what to do. On a server, calls fail with `TOKEN_MISSING`.
  *
  * @example links: [authLink(authClient), webSocketLink(authClient, { url: 'wss://app.example.com/trpc' })]
  */
@@ -23,6 +24,7 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
   options: WebSocketLinkOptions<Router>,
 ): TRPCLink<Router> {
   const session = authClient[clientSession]
+  if (session.server) return () => rejectOnServer
   return (runtime) => {
     const pool: SocketPool = {
       session,

@@ -52,7 +52,7 @@ afterAll(async () => {
 /** Opens a browser with the old app's cookie and our client. */
 function openBrowser(session: { cookie: string }) {
   const { fetch: send, header: cookie } = cookieFetch({ origin: ORIGIN }, session.cookie)
-  const authClient = createAuthClient({ baseUrl, fetch: send })
+  const authClient = createAuthClient({ isServer: false, baseUrl, fetch: send })
   const links = [authLink(authClient), httpLink({ url: `${baseUrl}/trpc`, fetch: authClient.fetch })]
   return { authClient, cookie, send, client: createTRPCClient<AppRouter>({ links }) }
 }

@@ -76,7 +76,7 @@ function open(headers: Record<string, string> = {}): {
   cookies: ReadonlyMap<string, string>
 } {
   const { fetch, cookies } = cookieFetch(headers)
-  return { client: createAuthClient<Api>({ baseUrl, routes, fetch }).api, cookies }
+  return { client: createAuthClient<Api>({ isServer: false, baseUrl, routes, fetch }).api, cookies }
 }
 
 const newEmail = () => `${crypto.randomUUID()}@example.com`
@@ -114,6 +114,7 @@ async function errorOf(call: Promise<unknown>): Promise<AuthClientError> {
 function record(answer: () => Response, options: AuthClientOptions = {}) {
   const fetch = vi.fn<typeof globalThis.fetch>(async () => answer())
   const client = createAuthClient<Record<string, (input?: object) => Promise<object>>>({
+    isServer: false,
     ...options,
     routes: {},
     fetch,

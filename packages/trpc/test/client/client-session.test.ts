@@ -22,7 +22,12 @@ interface Api {
 /** Creates a client with a scripted server. */
 function open(options: Options = {}) {
   const server = scriptFetch()
-  const client = createAuthClient<Api>({ baseUrl: 'http://localhost', fetch: server.fetch, ...options })
+  const client = createAuthClient<Api>({
+    isServer: false,
+    baseUrl: 'http://localhost',
+    fetch: server.fetch,
+    ...options,
+  })
   const states: string[] = []
   const listen = () => {
     const stop = client.subscribe(() => states.push(client.getState().status))

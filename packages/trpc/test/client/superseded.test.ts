@@ -25,7 +25,7 @@ const signedOut = { status: 'unauthenticated', userId: null, sessionId: null, us
 /** Creates a client of Ada with a scripted server. */
 async function signedIn() {
   const server = scriptFetch()
-  const client = createAuthClient<Api>({ baseUrl: 'http://localhost', fetch: server.fetch })
+  const client = createAuthClient<Api>({ isServer: false, baseUrl: 'http://localhost', fetch: server.fetch })
   server.answer(TOKEN, () => tokens())
   onTestFinished(client.subscribe(() => {}))
   await client.refresh()
@@ -129,7 +129,11 @@ describe('a superseded session secret', () => {
     const server = scriptFetch()
     let attempts = 0
     server.answer(TOKEN, () => (++attempts < 3 ? superseded() : tokens()))
-    const client = createAuthClient<Api>({ fetch: server.fetch, hydrate: { status: 'unknown' } })
+    const client = createAuthClient<Api>({
+      isServer: false,
+      fetch: server.fetch,
+      hydrate: { status: 'unknown' },
+    })
     onTestFinished(client.subscribe(() => {}))
     await vi.advanceTimersByTimeAsync(1_200)
     expect(client.getState()).toMatchObject({ status: 'authenticated', userId: 'ada' })

@@ -84,7 +84,7 @@ export function openOwnBrowser(app: CopiesApp, session: SignedIn, address: strin
   const baseUrl = nextOrigin()
   const { userId, sessionId } = session
   const hydrate = { status: 'authenticated', userId, sessionId, expiresIn: 900 } as const
-  const open = () => createAuthClient<CopiesApi>({ baseUrl, fetch, hydrate })
+  const open = () => createAuthClient<CopiesApi>({ isServer: false, baseUrl, fetch, hydrate })
 
   const pageClient = open()
   const page = openTab(

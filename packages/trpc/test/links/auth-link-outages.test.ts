@@ -30,7 +30,7 @@ type Sent = Observer<OperationResultEnvelope<unknown, AppError>, AppError> & { o
 async function open() {
   const server = scriptFetch()
   server.answer(TOKEN, () => tokens())
-  const authClient = createAuthClient({ baseUrl: 'http://localhost', fetch: server.fetch })
+  const authClient = createAuthClient({ isServer: false, baseUrl: 'http://localhost', fetch: server.fetch })
   await authClient.refresh()
   const sent: Sent[] = []
   let unsubscribed = 0

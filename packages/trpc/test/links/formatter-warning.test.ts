@@ -13,7 +13,7 @@ afterEach(() => {
 async function rejectTwice(data: object): Promise<void> {
   const error = TRPCClientError.from({ error: { code: -32001, message: 'UNAUTHORIZED', data } })
   const reject = () => () => observable<never, typeof error>((observer) => observer.error(error))
-  const client = createTRPCUntypedClient({ links: [authLink(createAuthClient()), reject] })
+  const client = createTRPCUntypedClient({ links: [authLink(createAuthClient({ isServer: false })), reject] })
   for (const path of ['first', 'second'])
     await expect(client.query(path)).rejects.toMatchObject({ message: 'UNAUTHORIZED' })
 }

@@ -25,6 +25,7 @@ async function open() {
   const network = { lets: Promise.resolve() }
   const jar = cookieFetch()
   const client = createAuthClient<Api>({
+    isServer: false,
     baseUrl: `http://${host}`,
     async fetch(input, init) {
       sent.push(new URL(String(input)).pathname)

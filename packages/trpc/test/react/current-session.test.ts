@@ -22,6 +22,7 @@ async function open() {
   const control = { isHolding: false, isOffline: false }
   const jar = cookieFetch()
   const client = createAuthClient<Api>({
+    isServer: false,
     baseUrl: `http://${host}`,
     async fetch(input, init) {
       const isQuestion = String(input).endsWith('/session')

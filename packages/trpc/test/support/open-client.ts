@@ -141,6 +141,7 @@ export function openClient(
   }
 
   const authClient: AppAuthClient = createAuthClient<TestServer['auth']['api']>({
+    isServer: false,
     baseUrl: base,
     fetch: fetchAs,
     ...options,

@@ -23,7 +23,11 @@ test('so does the code that runs', () => {
 })
 
 test('our own code uses the same copy', async () => {
-  const authClient = createAuthClient({ baseUrl: 'http://localhost', fetch: async () => Response.json({}) })
+  const authClient = createAuthClient({
+    isServer: false,
+    baseUrl: 'http://localhost',
+    fetch: async () => Response.json({}),
+  })
   const links = [
     authLink<AppRouter>(authClient),
     () => () => {

@@ -1,0 +1,14 @@
+import type { OperationLink } from '@trpc/client'
+import type { AnyTRPCRouter } from '@trpc/server'
+import { observable } from '@trpc/server/observable'
+import { AuthClientError } from '../client/auth-client-error.ts'
+import { toCallError } from './call-error.ts'
+
+const MESSAGE =
+  'On a server, only queries and mutations over HTTP are sent, with `headers` of createAuthClient. Prefetch the query.'
+
+/** Rejects a call that needs credentials, a socket, or an event stream, which a page on a server lacks. */
+export const rejectOnServer: OperationLink<AnyTRPCRouter> = () =>
+  observable(({ error }) =>
+    error(toCallError(new AuthClientError(401, { code: 'TOKEN_MISSING', message: MESSAGE }))),
+  )
