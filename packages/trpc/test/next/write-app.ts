@@ -68,6 +68,8 @@ export function readApp(): Map<string, string> {
     if (name && /\.tsx?$/.test(name)) files.set(name, code.replaceAll(/( from '\.[^']*)\.tsx?'/g, "$1'"))
   const router = files.get('router.ts') ?? ''
   files.set('router.ts', router.replace(/^ {2}rotateKey:/m, `  ${SAVE}$&`))
+  const server = files.get('server.ts') ?? ''
+  files.set('server.ts', server.replace('createHandler({', '$& maxBodySize: 100_000,'))
   return files
 }
 
