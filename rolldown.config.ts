@@ -40,7 +40,9 @@ function entries({ exports, bin, publishConfig }: Manifest): Record<string, stri
     return [output.replace(/^\.\/dist\/|\.js$/g, ''), source]
   })
   // The entry `next` runs on the server. Its client component needs its own file, with the directive.
-  return Object.fromEntries('./next' in exports ? [...bundles, ['hydrated', './src/next/hydrated.ts']] : bundles)
+  return Object.fromEntries(
+    './next' in exports ? [...bundles, ['hydrated', './src/next/hydrated.ts']] : bundles,
+  )
 }
 
 /** Bundles only own files and the compiler's helpers, and throws if package.json lacks a dependency. */

@@ -9,7 +9,9 @@ export interface RouteHandlerOptions {
 }
 
 /** The exports of a `route.ts`. */
-export type RouteHandlers = Readonly<Record<'GET' | 'POST' | 'OPTIONS', (request: Request) => Promise<Response>>>
+export type RouteHandlers = Readonly<
+  Record<'GET' | 'POST' | 'OPTIONS', (request: Request) => Promise<Response>>
+>
 
 /**
  * Creates the exports of a `route.ts`. Without `addressHeader`, no rate limit uses an address.

@@ -6,8 +6,8 @@ export interface Visit {
   readonly saved: unknown
   /** Of a full page load with an expired JWT: its HTML, and the names of the cookies it set. */
   readonly page: { readonly html: string; readonly setCookies: readonly string[] }
-  /** The statuses of a Server Action with a session, and from another site. */
-  readonly actions: readonly number[]
+  /** The statuses of a Server Action. */
+  readonly actions: Readonly<Record<'ofUser' | 'withoutSession' | 'ofOtherSite', number>>
 }
 
 /** Signs a user up, and uses the app as their browser would. */
@@ -30,15 +30,21 @@ export async function visit(origin: string, email: string): Promise<Visit> {
   const response = await fetch(`${origin}/me`, { headers: { cookie: withoutJwt } })
   const setCookies = response.headers.getSetCookie().map((setCookie) => setCookie.split('=')[0] ?? '')
   const page = { html: await response.text(), setCookies }
-  return { saved, page, actions: [await act(origin, browser.header()), await act(origin, '')] }
+  const cookie = browser.header()
+  const actions = {
+    ofUser: await act(origin, { cookie, origin }),
+    withoutSession: await act(origin, { origin }),
+    ofOtherSite: await act(origin, { cookie, origin: 'https://example.com' }),
+  }
+  return { saved, page, actions }
 }
 
 /** Submits the form of a Server Action as a browser without scripts does. */
-async function act(origin: string, cookie: string): Promise<number> {
-  const html = await (await fetch(`${origin}/keys`, { headers: { cookie } })).text()
+async function act(origin: string, headers: Readonly<Record<string, string>>): Promise<number> {
+  const html = await (await fetch(`${origin}/keys`)).text()
   const body = new FormData()
   for (const [, name = ''] of html.matchAll(/name="(\$ACTION_ID_[^"]+)"/g)) body.set(name, '')
-  const response = await fetch(`${origin}/keys`, { method: 'POST', headers: { cookie, origin }, body })
+  const response = await fetch(`${origin}/keys`, { method: 'POST', headers, body })
   await response.arrayBuffer()
   return response.status
 }

@@ -38,6 +38,20 @@ const TSCONFIG = {
 
 /** Files that the guide doesn't have. */
 const FILES = {
+  'app/template.tsx': `'use client'
+import { useAuth } from '@sallyport/trpc/react'
+import { useRouter } from 'next/navigation'
+import { type ReactNode, useEffect } from 'react'
+
+export default function Template({ children }: { children: ReactNode }) {
+  const { client } = useAuth()
+  const router = useRouter()
+  useEffect(() => {
+    Object.assign(window, { client, router })
+  })
+  return children
+}
+`,
   'app/page.tsx': `export default function HomePage() {
   return <p>Home</p>
 }
@@ -87,6 +101,10 @@ export async function writeApp(settings: object): Promise<string> {
   }
   await installLibraries(folder)
   // Next.js checks types with the API of TypeScript, which version 7 lacks.
-  symlinkSync(join(PACKAGE, 'node_modules/typescript-5.9'), join(folder, 'node_modules/typescript'), 'junction')
+  symlinkSync(
+    join(PACKAGE, 'node_modules/typescript-5.9'),
+    join(folder, 'node_modules/typescript'),
+    'junction',
+  )
   return folder
 }
