@@ -6,7 +6,8 @@ import { LOOKUP_TIMEOUT_MS } from './protocol/deadline.ts'
 import { ConfigurationError } from './protocol/errors.ts'
 import { checkAll, isSecureUrl, requirePositive } from './protocol/settings.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
-import { type CookieNames, cookieNames } from './request/cookie.ts'
+import { type CookieAttributes, type CookieNames, cookieNames } from './request/cookie.ts'
+import { requireCookieDomain, requireCookiePrefix, requireCrossSite } from './request/cookie-settings.ts'
 import type { SessionLifetimes } from './session/lifetime.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
@@ -26,6 +27,10 @@ export interface AuthConfigOptions {
    * machine, its other names (`localhost`, `127.0.0.1`, `[::1]`) are allowed too, except in production.
    */
   allowedOrigins?: readonly string[]
+  /** More request headers that these pages may send, such as `traceparent`. @default our own and tRPC's */
+  allowedHeaders?: readonly string[]
+  /** More response headers that these pages may read. @default `Retry-After` */
+  exposedHeaders?: readonly string[]
   /**
    * Allow `http:` in production for hosts other than this machine, where it's a `ConfigurationError`. Cookies
    * and passwords then cross the network in the clear. @default false
@@ -40,6 +45,21 @@ export interface AuthConfigOptions {
   trustedProxies?: readonly string[]
   /** @default 'service' */
   cookiePrefix?: string
+  /**
+   * A parent domain of `baseUrl`, such as `example.com`, whose hosts all receive the cookies: for a page on
+   * one host that is rendered with the cookies of an API on another. Every host under it can then read and
+   * replace them, so all must be as trustworthy as this one. The session cookie loses `__Host-`, so the
+   * option signs users out once. If you set or change it in a running app, also change `cookiePrefix`:
+   * otherwise, the old cookies cause `COOKIE_CONFLICT`. @default the host of `baseUrl` alone
+   */
+  cookieDomain?: string
+  /**
+   * `none` sends the cookies to `baseUrl` from pages of other sites, and adds `Partitioned`: each site whose
+   * page calls the API has its own sign-in. Safari still blocks them. The origin check is then the only
+   * protection against cross-site requests. Needs https and `allowedOrigins`. As with `cookieDomain`, also
+   * change `cookiePrefix`. @default 'lax'
+   */
+  cookieSameSite?: 'lax' | 'none'
   jwt?: {
     /** Lifetime in seconds. @default 900 */
     expiresInSeconds?: number
@@ -74,8 +94,10 @@ export interface AuthConfig {
   readonly secure: boolean
   /** Origins whose pages may use the cookies, including our own. */
   readonly allowedOrigins: ReadonlySet<string>
+  readonly allowedHeaders: readonly string[]
+  readonly exposedHeaders: readonly string[]
   readonly bearer: boolean
-  readonly cookies: CookieNames
+  readonly cookies: CookieNames & CookieAttributes
   /** This app, then the trusted issuers. */
   readonly issuers: readonly [TrustedIssuer, ...TrustedIssuer[]]
   readonly jwtLifetimeSeconds: number
@@ -123,7 +145,8 @@ function readLater(read: () => AuthConfig): AuthConfig {
 
 function resolve(options: AuthConfigOptions): AuthConfig {
   const { baseUrl, jwks, allowedOrigins = [], trustedIssuers = [], jwt = {}, session = {} } = options
-  const { cookiePrefix = COOKIE_PREFIX } = options
+  const { cookiePrefix = COOKIE_PREFIX, cookieDomain: domain, cookieSameSite: sameSite = 'lax' } = options
+  const { allowedHeaders = [], exposedHeaders = [] } = options
   const { expiresInSeconds: jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, cacheSize = 10_000 } = jwt
   const { freshForSeconds = 15 * 60, lookupTimeoutMs = LOOKUP_TIMEOUT_MS } = session
   const { maxSessionsPerUser = NO_LIMIT, whenFull = 'evict-oldest', rotateSessionToken = false } = session
@@ -134,8 +157,13 @@ function resolve(options: AuthConfigOptions): AuthConfig {
   checkAll([
     () => parseOrigin('baseUrl', baseUrl, options),
     ...allowedOrigins.map((listed) => () => parseListedOrigin(listed, options)),
+    () => requireHeaderNames('allowedHeaders', allowedHeaders),
+    () => requireHeaderNames('exposedHeaders', exposedHeaders),
     ...issuerChecks(URL.parse(baseUrl)?.origin, trustedIssuers),
     () => requireCookiePrefix(cookiePrefix),
+    () => requireCookieDomain(domain, baseUrl),
+    () => requireOneOf('cookieSameSite', sameSite, ['lax', 'none']),
+    () => requireCrossSite(options),
     () => requirePositive('jwt.expiresInSeconds', jwtLifetimeSeconds, MAX_SECONDS),
     () => requirePositive('jwt.cacheSize', cacheSize),
     () => requirePositive('session.expiresInSeconds', expiresInSeconds, MAX_SECONDS),
@@ -151,6 +179,7 @@ function resolve(options: AuthConfigOptions): AuthConfig {
   ])
   const { origin, protocol } = new URL(baseUrl)
   const secure = protocol === 'https:'
+  const attributes = { secure, domain, sameSite }
   const own = { issuer: origin, audience: origin, typ: JWT_TYPE, jwks, claims: OWN_CLAIMS }
   return {
     baseUrl: baseUrl.replace(/\/+$/, ''),
@@ -158,8 +187,10 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     audience: origin,
     secure,
     allowedOrigins: new Set([origin, ...loopbackOrigins(origin), ...allowedOrigins]),
+    allowedHeaders,
+    exposedHeaders,
     bearer: options.bearer ?? false,
-    cookies: cookieNames(cookiePrefix, secure),
+    cookies: { ...cookieNames(cookiePrefix, attributes), ...attributes },
     issuers: [own, ...trustedIssuers],
     jwtLifetimeSeconds,
     sessionLifetimeSeconds: expiresInSeconds,
@@ -207,11 +238,6 @@ function issuerChecks(own: string | undefined, others: readonly TrustedIssuer[])
   ])
 }
 
-function requireCookiePrefix(prefix: string): void {
-  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(prefix))
-    throw new ConfigurationError('cookiePrefix must be 1 to 64 letters, digits, dots, dashes, or underscores')
-}
-
 function parseOrigin(setting: string, value: string, { allowInsecure = false }: AuthConfigOptions): string {
   const url = URL.parse(value)
   // The URL parser accepts a wildcard as a host name, and no origin equals it.
@@ -247,6 +273,14 @@ function parseListedOrigin(value: string, options: AuthConfigOptions): string {
   if (origin !== value)
     throw new ConfigurationError(`allowedOrigins: ${value} is not an origin. Write ${origin}.`)
   return origin
+}
+
+function requireHeaderNames(setting: string, names: readonly string[]): void {
+  for (const name of names)
+    if (!/^[\w-]+$/.test(name))
+      throw new ConfigurationError(
+        `${setting} must be names of headers, such as traceparent, without wildcards`,
+      )
 }
 
 function requirePositiveOrNone(setting: string, value: number): void {

@@ -86,6 +86,10 @@ describe('rejects an unusable setting by its name', () => {
     ['allowedOrigins', { allowedOrigins: ['https://admin.example.com:443'] }],
     ['allowedOrigins', { allowedOrigins: ['https://ADMIN.example.com'] }],
     ['allowedOrigins', { allowedOrigins: ['https://fine.example.com', 'ftp://x'] }],
+    ...['*', '', 'a b', 'a, b', 'a\nb'].flatMap((name): typeof settings => [
+      ['allowedHeaders', { allowedHeaders: ['traceparent', name] }],
+      ['exposedHeaders', { exposedHeaders: [name] }],
+    ]),
     ['cookiePrefix', { cookiePrefix: '' }],
     ['cookiePrefix', { cookiePrefix: 'a b' }],
     ['cookiePrefix', { cookiePrefix: 'a;b' }],
@@ -93,6 +97,24 @@ describe('rejects an unusable setting by its name', () => {
     ['cookiePrefix', { cookiePrefix: 'a\nb' }],
     ['cookiePrefix', { cookiePrefix: 'é' }],
     ['cookiePrefix', { cookiePrefix: 'a'.repeat(65) }],
+    ...[
+      '',
+      'com',
+      '.example.com',
+      'Example.com',
+      'ple.com',
+      'other.com',
+      'x.app.example.com',
+      '*.com',
+      'a.com;',
+    ].map((cookieDomain): (typeof settings)[number] => ['cookieDomain', { cookieDomain }]),
+    ['cookieDomain', { baseUrl: 'http://127.0.0.1:3000', cookieDomain: '127.0.0.1' }],
+    ['cookieSameSite', JSON.parse('{ "cookieSameSite": "strict" }')],
+    ['cookieSameSite', { cookieSameSite: 'none' }],
+    [
+      'cookieSameSite',
+      { baseUrl: 'http://localhost:3000', allowedOrigins: [baseUrl], cookieSameSite: 'none' },
+    ],
     ...[Number.POSITIVE_INFINITY].flatMap((value): typeof settings => [
       ['jwt.expiresInSeconds', { jwt: { expiresInSeconds: value } }],
       ['session.expiresInSeconds', { session: { expiresInSeconds: value } }],
@@ -173,5 +195,41 @@ describe('http in production', () => {
   test("doesn't check without `process`, as on some edge runtimes", () => {
     vi.stubGlobal('process', undefined)
     expect(defineAuthConfig({ baseUrl: 'http://app.example.com', jwks }).secure).toBe(false)
+  })
+})
+
+describe('with a function', () => {
+  test('has the settings of the same options, and spreads like an object', () => {
+    const { now, identityCache, ...settings } = defineAuthConfig({ baseUrl, jwks })
+    const { now: laterNow, identityCache: laterCache, ...later } = defineAuthConfig(() => ({ baseUrl, jwks }))
+    expect(later).toEqual(settings)
+    expect(Object.keys(laterCache)).toEqual(Object.keys(identityCache))
+    expect(Math.abs(laterNow().getTime() - now().getTime())).toBeLessThan(60_000)
+  })
+
+  test('calls it at the first read, once, and is an object of plain values from then on', () => {
+    const read = vi.fn(() => ({ baseUrl, jwks }))
+    const config = defineAuthConfig(read)
+    expect(Object.keys(config)).toEqual(Object.keys(defineAuthConfig({ baseUrl, jwks })))
+    expect(read).not.toHaveBeenCalled()
+    expect(config.bearer).toBe(false)
+    expect(config.identityCache).toBe(config.identityCache)
+    expect(read).toHaveBeenCalledOnce()
+    const descriptors = Object.values(Object.getOwnPropertyDescriptors(config))
+    expect(descriptors.filter((descriptor) => 'get' in descriptor)).toEqual([])
+  })
+
+  test('rejects every invalid setting at each read, until they are valid', () => {
+    let options = { baseUrl: '', jwks, cookiePrefix: 'a b' }
+    const config = defineAuthConfig(() => options)
+    for (const name of ['issuer', 'now'] as const)
+      expect(() => config[name]).toThrow(
+        expect.objectContaining({
+          name: 'ConfigurationError',
+          message: expect.stringMatching(/^baseUrl .*\ncookiePrefix /),
+        }),
+      )
+    options = { baseUrl, jwks, cookiePrefix: 'app' }
+    expect(config.cookies.jwt).toBe('app.jwt')
   })
 })

@@ -1,8 +1,14 @@
-import { AddColumnNode, type AlterTableNode, type KyselyPlugin, RenameColumnNode, sql } from 'kysely'
+import {
+  AddColumnNode,
+  type AlterTableNode,
+  type KyselyPlugin,
+  type QueryExecutorProvider,
+  RenameColumnNode,
+  sql,
+} from 'kysely'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { type InternalNames, prefixed } from './internal-tables.ts'
 import type { Engine } from './mapping.ts'
-import type { AuthKysely } from './schema.ts'
 
 /**
  * Makes `create table`, `create index`, and `add column` skip what exists, for a migration that may find its
@@ -49,7 +55,10 @@ function withoutColumns(
 type Columns = ReadonlyMap<string, ReadonlySet<string>>
 
 /** Returns the names of the columns of each table. Internal tables have their prefix, also in PostgreSQL. */
-export async function readColumns(db: AuthKysely, { engine, schema }: InternalNames): Promise<Columns> {
+export async function readColumns(
+  db: QueryExecutorProvider,
+  { engine, schema }: InternalNames,
+): Promise<Columns> {
   const query =
     engine === 'sqlite'
       ? sql<Row>`select t.name as "table", c.name as "column"

@@ -116,7 +116,10 @@ function migrationTables({ engine, schema }: MigrationDialect, owner: string | n
 }
 
 /** Creates the internal tables that are missing. */
-export async function createInternalTables(db: AuthKysely, types: MigrationDialect): Promise<void> {
+export async function createInternalTables(
+  db: Pick<AuthKysely, 'schema' | 'getExecutor'>,
+  types: MigrationDialect,
+): Promise<void> {
   for (const statement of createStatements(db.schema, types, INTERNAL_TABLES))
     await statement.ifNotExists().execute()
   if (types.engine === 'sqlite') return

@@ -26,7 +26,7 @@ export async function checkReady(
 function describe(error: unknown): string {
   const { message, code, cause }: { message?: unknown; code?: unknown; cause?: unknown } = Object(error)
   if (isAuthError(error) && cause !== undefined)
-    return isConfigurationError(cause) ? cause.message : `${message}: ${describe(cause)}`
+    return isConfigurationError(cause) ? cause.message : `${error.reason}: ${describe(cause)}`
   // Errors of several addresses have a code and no message.
   return String(message || code || error)
 }

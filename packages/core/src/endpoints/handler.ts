@@ -88,7 +88,7 @@ function respondWithError(
   // Only this error proves that the session is over. With the session header, the cookies are another's.
   const isOver = endpoint?.path === ENDPOINTS.token.path && isSessionOver(body.code) && status === 401
   const isByCookie = !hasSessionHeader((name) => request.headers.get(name), config)
-  const cookies = isOver && isByCookie ? clearCookies(config.cookies, config) : []
+  const cookies = isOver && isByCookie ? clearCookies(config.cookies) : []
   const response = respond(request, config, { status, body, cookies })
   if (endpoint !== undefined && status === 405) response.headers.set('allow', `${endpoint.method}, OPTIONS`)
   if (body.retryAfterSeconds !== undefined)

@@ -31,9 +31,9 @@ export async function prepareTokens(
       ...(sessionTransport === 'header' && { token: jwt.token }),
       ...(sessionTransport === 'header' && cookie !== null && { sessionToken: cookie }),
     }
-    const { cookies: names, secure } = config
+    const { cookies: names } = config
     const toCookie = (name: string, value: string, seconds: number) =>
-      setCookie(name, value, { maxAgeSeconds: remembered ? seconds : null, secure })
+      setCookie(name, value, { maxAgeSeconds: remembered ? seconds : null, ...names })
     const cookies = [toCookie(names.jwt, jwt.token, jwt.expiresInSeconds)]
     if (cookie !== null) {
       const seconds = Math.floor((issued.expiresAt.getTime() - now.getTime()) / 1000)

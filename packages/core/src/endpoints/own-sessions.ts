@@ -50,7 +50,7 @@ export const revokeSessions: Endpoint<object, { revoked: number }, true> = defin
   output: revokedCount,
   async run(_input, context) {
     const { config } = context
-    return { body: { revoked: await revokeOwn(context) }, cookies: clearCookies(config.cookies, config) }
+    return { body: { revoked: await revokeOwn(context) }, cookies: clearCookies(config.cookies) }
   },
 })
 

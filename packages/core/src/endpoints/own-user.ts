@@ -93,7 +93,7 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
           await trx.deleteFrom('user').where('id', '=', userId).execute()
           record({ type: 'user.deleted', userId, actorId: null, at })
         })
-        return { body: { success: true }, cookies: clearCookies(config.cookies, config) }
+        return { body: { success: true }, cookies: clearCookies(config.cookies) }
       },
     }),
   }

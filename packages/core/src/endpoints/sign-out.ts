@@ -23,7 +23,7 @@ export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
     const ending = { cause: 'sign-out', at: config.now() } as const
     if (sessionCookie === null) await signOutByToken(context)
     else await context.change((trx, record) => deleteSessionOf(sessionCookie, { trx, record, ...ending }))
-    return { body: { success: true }, cookies: clearCookies(config.cookies, config) }
+    return { body: { success: true }, cookies: clearCookies(config.cookies) }
   },
 })
 

@@ -10,9 +10,22 @@ export interface CookieNames {
   readonly device: string
 }
 
-/** Returns our cookie names. `secure` adds `__Host-` to all but the JWT (RFC 6265bis section 4.1.3). */
-export function cookieNames(prefix: string, secure: boolean): CookieNames {
-  const bound = secure ? '__Host-' : ''
+/** The attributes that all our cookies share. A browser deletes a cookie only if they are the same. */
+export interface CookieAttributes {
+  readonly secure: boolean
+  /** The domain whose hosts all receive the cookies. @default the host that set them */
+  readonly domain?: string | undefined
+  /** With `none`, browsers keep a separate cookie for each top-level site. @default 'lax' */
+  readonly sameSite?: 'lax' | 'none'
+}
+
+/**
+ * Returns our cookie names. `secure` adds `__Host-` to all but the JWT (RFC 6265bis section 4.1.3), or
+ * `__Secure-` if there is a `domain`, which `__Host-` forbids.
+ */
+export function cookieNames(prefix: string, { secure, domain }: CookieAttributes): CookieNames {
+  const protectedPrefix = domain === undefined ? '__Host-' : '__Secure-'
+  const bound = secure ? protectedPrefix : ''
   return { jwt: `${prefix}.jwt`, session: `${bound}${prefix}.session`, device: `${bound}${prefix}.device` }
 }
 
@@ -51,20 +64,32 @@ function isWhiteSpace(character: string | undefined): boolean {
 }
 
 /**
- * Returns a `Set-Cookie` value with `HttpOnly; SameSite=Lax; Path=/`, and `Secure` on https. If
+ * Returns a `Set-Cookie` value with `HttpOnly; Path=/` and the attributes of the configuration. If
  * `maxAgeSeconds` is null, the cookie expires with the browser session.
+ * @example setCookie(cookies.jwt, token, { maxAgeSeconds: 900, ...cookies }) // of authConfig
  */
 export function setCookie(
   name: string,
   value: string,
-  { maxAgeSeconds, secure }: { maxAgeSeconds: number | null; secure: boolean },
+  { maxAgeSeconds, secure, domain, sameSite = 'lax' }: CookieAttributes & { maxAgeSeconds: number | null },
 ): string {
   const lifetime = maxAgeSeconds !== null && { maxAge: maxAgeSeconds }
-  return stringifySetCookie({ name, value, ...lifetime, path: '/', httpOnly: true, secure, sameSite: 'lax' })
+  const scope = { ...(domain !== undefined && { domain }), path: '/' }
+  const partitioned = sameSite === 'none'
+  return stringifySetCookie({
+    name,
+    value,
+    ...lifetime,
+    ...scope,
+    httpOnly: true,
+    secure,
+    sameSite,
+    partitioned,
+  })
 }
 
 /** Returns the `Set-Cookie` values that delete the JWT and the session cookie (spec section 4). */
-export function clearCookies(cookies: CookieNames, { secure }: { secure: boolean }): string[] {
-  const clear = (name: string) => setCookie(name, '', { maxAgeSeconds: 0, secure })
+export function clearCookies(cookies: CookieNames & CookieAttributes): string[] {
+  const clear = (name: string) => setCookie(name, '', { maxAgeSeconds: 0, ...cookies })
   return [clear(cookies.jwt), clear(cookies.session)]
 }

@@ -1,6 +1,16 @@
 import type { AuthConfig } from '../config.ts'
 import { CLIENT_HEADER, SESSION_HEADER } from '../protocol.ts'
 
+/** The headers that our client package and tRPC send. */
+const SENT_HEADERS = [
+  'content-type',
+  'authorization',
+  'trpc-accept',
+  'last-event-id',
+  CLIENT_HEADER,
+  SESSION_HEADER,
+]
+
 /** Returns CORS headers with credentials for an allowed origin, never `*`. Other origins get only `vary`. */
 export function corsHeaders(origin: string | null, config: AuthConfig): Record<string, string> {
   if (origin === null || !config.allowedOrigins.has(origin)) return { vary: 'Origin' }
@@ -8,13 +18,14 @@ export function corsHeaders(origin: string | null, config: AuthConfig): Record<s
     vary: 'Origin',
     'access-control-allow-origin': origin,
     'access-control-allow-credentials': 'true',
-    'access-control-expose-headers': 'retry-after',
+    'access-control-expose-headers': ['retry-after', ...config.exposedHeaders].join(', '),
   }
 }
 
 /**
  * Lets pages of `allowedOrigins` call the tRPC route: responds to preflights, and adds the CORS headers to
- * the response of `respond` for any other request.
+ * the response of `respond` for any other request. To allow or expose other headers, such as those of
+ * tracing, list them in the configuration.
  * @example
  * app.all('/trpc/*', ({ req }) => withCors(req.raw, authConfig, () => fetchRequestHandler(options(req.raw))))
  */
@@ -41,7 +52,7 @@ export function respondToPreflight(request: Request, config: AuthConfig): Respon
     headers: {
       ...headers,
       'access-control-allow-methods': 'GET, POST',
-      'access-control-allow-headers': `content-type, authorization, trpc-accept, last-event-id, ${CLIENT_HEADER}, ${SESSION_HEADER}`,
+      'access-control-allow-headers': [...SENT_HEADERS, ...config.allowedHeaders].join(', '),
       'access-control-max-age': '600',
     },
   })

@@ -1,18 +1,31 @@
 import { readCookie } from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
-import { clearCookies, cookieNames, setCookie } from '../../src/request/cookie.ts'
+import { type CookieAttributes, clearCookies, cookieNames, setCookie } from '../../src/request/cookie.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
 test.each([
-  ['service', false, { jwt: 'service.jwt', session: 'service.session', device: 'service.device' }],
   [
     'service',
-    true,
+    { secure: false },
+    { jwt: 'service.jwt', session: 'service.session', device: 'service.device' },
+  ],
+  [
+    'service',
+    { secure: true },
     { jwt: 'service.jwt', session: '__Host-service.session', device: '__Host-service.device' },
   ],
-  ['app-1', true, { jwt: 'app-1.jwt', session: '__Host-app-1.session', device: '__Host-app-1.device' }],
-])('names the cookies for the prefix %s and https %s', (prefix, secure, names) => {
-  expect(cookieNames(prefix, secure)).toEqual(names)
+  [
+    'app-1',
+    { secure: true },
+    { jwt: 'app-1.jwt', session: '__Host-app-1.session', device: '__Host-app-1.device' },
+  ],
+  [
+    'service',
+    { secure: true, domain: 'example.com' },
+    { jwt: 'service.jwt', session: '__Secure-service.session', device: '__Secure-service.device' },
+  ],
+])('names the cookies for the prefix %s and %j', (prefix, attributes, names) => {
+  expect(cookieNames(prefix, attributes)).toEqual(names)
 })
 
 describe('the value of service.jwt', () => {
@@ -77,6 +90,13 @@ describe('sets a cookie', () => {
     expect(setCookie('service.jwt', 'a.b-c_d', { maxAgeSeconds: 900, secure })).toBe(header)
   })
 
+  test.each([
+    [{ domain: 'example.com' }, 'a=b; Max-Age=9; Domain=example.com; Path=/; HttpOnly; Secure; SameSite=Lax'],
+    [{ sameSite: 'none' }, 'a=b; Max-Age=9; Path=/; HttpOnly; Secure; Partitioned; SameSite=None'],
+  ] as const)('with %j', (attributes, header) => {
+    expect(setCookie('a', 'b', { maxAgeSeconds: 9, secure: true, ...attributes })).toBe(header)
+  })
+
   test('without Max-Age if it expires with the browser session', () => {
     expect(setCookie('service.session', 'a', { maxAgeSeconds: null, secure: true })).toBe(
       'service.session=a; Path=/; HttpOnly; Secure; SameSite=Lax',
@@ -90,11 +110,17 @@ describe('sets a cookie', () => {
 })
 
 test('clearing deletes the JWT and the session cookie with the attributes they were set with', () => {
-  expect(clearCookies(cookieNames('service', true), { secure: true })).toEqual([
+  const clear = (attributes: CookieAttributes) =>
+    clearCookies({ ...cookieNames('service', attributes), ...attributes })
+  expect(clear({ secure: true })).toEqual([
     'service.jwt=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Lax',
     '__Host-service.session=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Lax',
   ])
-  expect(clearCookies(cookieNames('service', false), { secure: false })).toEqual([
+  expect(clear({ secure: true, domain: 'example.com', sameSite: 'none' })).toEqual([
+    'service.jwt=; Max-Age=0; Domain=example.com; Path=/; HttpOnly; Secure; Partitioned; SameSite=None',
+    '__Secure-service.session=; Max-Age=0; Domain=example.com; Path=/; HttpOnly; Secure; Partitioned; SameSite=None',
+  ])
+  expect(clear({ secure: false })).toEqual([
     'service.jwt=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
     'service.session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
   ])

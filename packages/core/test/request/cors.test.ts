@@ -47,6 +47,24 @@ describe('a CORS preflight', () => {
     })
   })
 
+  test('allows and exposes the headers of the configuration, for listed origins only', async () => {
+    const allowedHeaders = ['traceparent', 'tracestate', 'baggage']
+    const tracing = { ...config, allowedHeaders, exposedHeaders: ['server-timing'] }
+    const ask = async (origin: string, method: string) => {
+      const asks = { 'access-control-request-method': 'POST' }
+      const request = new Request(url, { method, headers: { origin, ...asks } })
+      const { headers } = await withCors(request, tracing, () => new Response())
+      return ['allow', 'expose'].map((kind) => headers.get(`access-control-${kind}-headers`))
+    }
+    expect(await ask('https://admin.example.com', 'OPTIONS')).toEqual([
+      expect.stringMatching(/x-sallyport-session, traceparent, tracestate, baggage$/),
+      'retry-after, server-timing',
+    ])
+    expect(await ask('https://admin.example.com', 'POST')).toEqual([null, 'retry-after, server-timing'])
+    expect(await ask('https://evil.example', 'OPTIONS')).toEqual([null, null])
+    expect(await ask('https://evil.example', 'POST')).toEqual([null, null])
+  })
+
   test.each(['https://evil.example', 'null', 'https://app.example.com.evil.example'])(
     'from %s is rejected without a CORS header',
     (origin) => {

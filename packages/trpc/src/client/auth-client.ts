@@ -49,7 +49,7 @@ export type AuthClientApi<Api> = {
 }
 
 interface RedirectOption {
-  /** A page of this origin, which the browser loads after success. Any other URL throws before the request. */
+  /** A page of this origin, which the browser then loads. Any other URL throws before the request. */
   readonly redirectTo?: string | undefined
 }
 

@@ -1,9 +1,9 @@
-/** Returns whether this isn't a browser, a browser's worker, or React Native, which waits for no user. */
+/** Returns whether this isn't a browser, a browser's worker, or React Native. */
 export function isOnServer(): boolean {
   return !globalThis.window && !globalThis.location
 }
 
-/** Returns a `fetch` that sends the page's cookies to the origin of `baseUrl`, and to no redirect's target. */
+/** Returns a `fetch` that sends a page's cookies to the origin of `baseUrl`, and to no redirect's target. */
 export function forwardCookies(
   fetch: typeof globalThis.fetch,
   { baseUrl, cookie }: { baseUrl: string; cookie: string | null | undefined },

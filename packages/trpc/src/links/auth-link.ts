@@ -18,8 +18,8 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * While the server can't validate the session, queries that need a new JWT wait, and mutations fail.
  * Subscriptions continue after their last event when the outage is over, and end when the user signs out.
  *
- * On a server, queries and mutations are sent once, with the cookies of `headers` of `createAuthClient`. Without
- * `headers`, and for subscriptions, calls fail at once with `TOKEN_MISSING`. Nothing waits.
+ * On a server, nothing waits: queries and mutations are sent once, with the page's cookies. Subscriptions,
+ * and calls without `headers` in `createAuthClient`, fail with `TOKEN_MISSING`.
  *
  * The server must add `authErrorData` to its error formatter. Without it, no call is sent again, and in
  * development the first 401 logs a warning.

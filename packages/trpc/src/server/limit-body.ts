@@ -2,8 +2,8 @@ import { MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { TRPCError } from '@trpc/server'
 
 /**
- * Returns the request with a body that fails with 413 `PAYLOAD_TOO_LARGE` at the byte after `maxBytes`. tRPC's
- * fetch adapter would read a body of any size into memory.
+ * Returns the request with a body that fails with 413 `PAYLOAD_TOO_LARGE` after `maxBytes`. tRPC's fetch
+ * adapter would read a body of any size into memory.
  *
  * @example fetchRequestHandler({ endpoint: '/trpc', req: limitBody(request), router, createContext })
  */

@@ -166,6 +166,29 @@ describe('the methods', () => {
     expect((await call('listUsers', { cursor: undefined })).url).toBe('/api/auth/admin/list-users')
   })
 
+  test.each(['signInEmail', 'signUpEmail', 'signOut'])(
+    '%s rejects redirectTo in a program without pages, before the request',
+    async (name) => {
+      const fetch = vi.fn<typeof globalThis.fetch>(async () => Response.json({ success: true }))
+      const { api } = createAuthClient<Record<string, (input?: object) => Promise<object>>>({
+        isServer: false,
+        routes: {},
+        fetch,
+      })
+      const { [name]: method = () => Promise.resolve({}) } = api
+      expect(await errorOf(method({ redirectTo: '/notes' }))).toMatchObject({
+        code: 'REDIRECT_REJECTED',
+        status: 400,
+      })
+      expect(fetch).not.toHaveBeenCalled()
+    },
+  )
+
+  test("redirectTo of another endpoint is the endpoint's own", async () => {
+    const { call } = record(() => Response.json({}))
+    expect((await call('updateUser', { redirectTo: '/notes' })).body).toBe('{"redirectTo":"/notes"}')
+  })
+
   test('go to the origin of the page unless a base URL is given, with the fetch of the page', async () => {
     const fetch = vi.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json({ sessions: [] }))
     onTestFinished(() => fetch.mockRestore())
@@ -397,13 +420,16 @@ describe('the types of the client', () => {
     })
     typed.listUsers()
     typed.signOut()
+    typed.signOut({ redirectTo: '/' })
+    // @ts-expect-error only signing in, up, and out have it
+    typed.listUsers({ redirectTo: '/' })
     // @ts-expect-error sessionId is required
     typed.revokeSession()
     // @ts-expect-error the field does not exist
     typed.banUser({ userId: 'u1', until: 'tomorrow' })
     // @ts-expect-error only the server takes the request
     typed.listUsers({ request: new Request('http://localhost') })
-    expect(typed.listUsers).toHaveBeenCalledTimes(2)
+    expect(typed.listUsers).toHaveBeenCalledTimes(3)
   })
 
   test("include a plugin's endpoints only if the server has the plugin", () => {

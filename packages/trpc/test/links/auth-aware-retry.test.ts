@@ -1,12 +1,16 @@
 import { REASONS, type Reason } from '@sallyport/core/internal/protocol'
 import { AuthClientError, authAwareRetry } from '@sallyport/trpc/client'
-import { QueryClient } from '@tanstack/react-query'
+import { isServer, QueryClient } from '@tanstack/react-query'
 import { TRPCClientError } from '@trpc/client'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 
-beforeEach(() => void vi.useFakeTimers())
+beforeEach(() => {
+  vi.stubGlobal('window', globalThis)
+  vi.useFakeTimers()
+})
 afterEach(() => {
   vi.useRealTimers()
+  vi.unstubAllGlobals()
   vi.restoreAllMocks()
 })
 
@@ -92,6 +96,13 @@ describe('the delay', () => {
     onTestFinished(() => void vi.restoreAllMocks())
     expect(authAwareRetry.retryDelay(0, error)).toBe(7_000)
   })
+})
+
+test('on a server, nothing is retried, as with the default of TanStack Query', () => {
+  vi.stubGlobal('window', undefined)
+  expect(isServer).toBe(true)
+  expect(retriesOf(rejected('SESSIONS_UNAVAILABLE'))).toBe(0)
+  expect(retriesOf(answered(500))).toBe(0)
 })
 
 test('TanStack Query uses both functions', async () => {

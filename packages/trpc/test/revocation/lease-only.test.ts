@@ -12,7 +12,7 @@ import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-us
 import { type Nodes, startNodes } from './start-nodes.ts'
 
 /** `pnpm test:revocation` runs 10,000. */
-const REVOCATIONS = Number(process.env.REVOCATIONS ?? 200)
+const REVOCATIONS = Number(process.env.REVOCATIONS ?? 80)
 /** `pnpm test:revocation` opens 1,000. */
 const LIVE_STREAMS = Number(process.env.STREAMS ?? 40)
 const SEED = process.env.REVOCATION_SEED ?? 'sallyport'

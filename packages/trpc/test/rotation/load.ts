@@ -6,7 +6,7 @@ import type { User } from './users.ts'
 /** The base URL that the nodes are configured with. */
 export const BASE_URL = 'http://localhost:3000'
 
-const cookies = cookieNames('service', false)
+const cookies = cookieNames('service', { secure: false })
 
 /** Clients that call the nodes, and the results. */
 export interface Load {

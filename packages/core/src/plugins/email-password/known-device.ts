@@ -60,7 +60,7 @@ export async function rememberDevice(userId: string, context: EndpointContext): 
     if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
     return true
   })
-  const attributes = { maxAgeSeconds: LIFETIME_SECONDS, secure: config.secure }
+  const attributes = { maxAgeSeconds: LIFETIME_SECONDS, ...config.cookies }
   return isNew ? [setCookie(config.cookies.device, secret, attributes)] : []
 }
 

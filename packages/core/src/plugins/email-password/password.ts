@@ -9,9 +9,13 @@ import type { OtherHash } from './other-hashes.ts'
 const ARGON2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const CURRENT_PARAMETERS = '$argon2id$v=19$m=19456,t=2,p=1$'
 
+let queue: ReturnType<typeof pLimit> | undefined
+
 /** Each hash takes a core, 19 MiB, and a thread of Node's pool. One thread is left for other work. */
-const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4) || 4
-const queue = pLimit(Math.max(1, Math.min(availableParallelism(), THREADS - 1)))
+function createQueue(): ReturnType<typeof pLimit> {
+  const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4) || 4
+  return pLimit(Math.max(1, Math.min(availableParallelism(), threads - 1)))
+}
 
 /** Limits the wait to seconds. Unknown requesters fill at most half, so they can't lock out known ones. */
 const MAX_QUEUE = { unknown: 100, known: 200 } as const
@@ -106,6 +110,7 @@ export function dummyHash(): Promise<string> {
 }
 
 function enqueue<Result>(work: () => Promise<Result>, requester: Requester): Promise<Result> {
+  queue ??= createQueue()
   if (queue.pendingCount >= MAX_QUEUE[requester])
     return Promise.reject(new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('Too many passwords') }))
   return queue(work)

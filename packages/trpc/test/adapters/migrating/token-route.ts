@@ -18,9 +18,9 @@ export async function answerToken(request: Request): Promise<Response> {
     const proved = { sessionId: found.id, userId: found.userId, version: 1, issuer }
     const { id, userId, expiresAt } = await validateSession(proved, sessionsOf(db), authConfig)
     const jwt = await issueJwt({ id, userId, expiresAt }, { key: signingKeys.active, config: authConfig })
-    const { cookies, secure } = authConfig
+    const { cookies } = authConfig
     const maxAgeSeconds = jwt.expiresInSeconds
-    headers.set('set-cookie', setCookie(cookies.jwt, jwt.token, { maxAgeSeconds, secure }))
+    headers.set('set-cookie', setCookie(cookies.jwt, jwt.token, { maxAgeSeconds, ...cookies }))
     const body: TokenResponse = {
       userId,
       sessionId: id,

@@ -145,6 +145,21 @@ export async function signIn(email: string, password: string): Promise<string | 
   return reasonOfCall(client.api.signInEmail({ email, password }))
 }
 
+/** Starts to sign in, and then to load a page. */
+export function beginSignIn(email: string, password: string, redirectTo: string): void {
+  void client.api.signInEmail({ email, password, redirectTo })
+}
+
+/** Signs in, or resolves to the reason of the rejection. */
+export function signInTo(redirectTo: string): Promise<string | null> {
+  return reasonOfCall(client.api.signInEmail({ email: 'ada@example.com', password: 'any', redirectTo }))
+}
+
+/** Starts to sign out, and then to load a page. */
+export function beginSignOutTo(redirectTo: string): void {
+  void client.api.signOut({ redirectTo })
+}
+
 /** Signs in without our client. */
 export async function signInByHand(email: string, password: string): Promise<number> {
   const { status } = await fetch('/api/auth/sign-in/email', {
