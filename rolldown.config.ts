@@ -30,7 +30,7 @@ export default defineConfig({
   },
 })
 
-/** One bundle for each subpath export and bin, named as `publishConfig` names it, and for client components. */
+/** One bundle for each subpath export and bin, named as in `publishConfig`, and for client components. */
 function entries({ exports, bin, publishConfig }: Manifest): Record<string, string> {
   const sources = { ...exports, ...bin }
   const outputs = { ...publishConfig.exports, ...publishConfig.bin }

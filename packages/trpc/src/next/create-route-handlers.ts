@@ -2,8 +2,8 @@ import type { AuthHandler } from '../ssr/token-source.ts'
 
 export interface RouteHandlerOptions {
   /**
-   * The header with the address of the connection, for rate limits. Set it only if your platform replaces this
-   * header on every request. Next.js doesn't know the connection, and passes on a forged `x-forwarded-for`.
+   * The header with the address of the connection, for rate limits. Set it only if your proxy or platform
+   * overwrites it on every request. Next.js doesn't, and passes on a forged `x-forwarded-for`.
    */
   readonly addressHeader?: string
 }

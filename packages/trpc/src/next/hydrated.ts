@@ -15,8 +15,8 @@ export interface HydratedProps {
 }
 
 /**
- * Hydrates the queries of a page only for the user that the page was rendered for. When another user signs in,
- * or this one signs out, it hides its children and refreshes the page, also one from the router's cache.
+ * Hydrates the queries of a page only for the user that the page was rendered for. When another user signs
+ * in, or this one signs out, it hides its children and refreshes the page, also one from the router's cache.
  *
  * @example <Hydrated user={page.state} state={dehydrate(queryClient)}><Notes /></Hydrated>
  */

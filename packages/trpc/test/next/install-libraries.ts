@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { ROOT } from '../documents/read-documents.ts'
 
-/** Builds both libraries into an app's `node_modules`, as published, with the dependencies of the workspace. */
+/** Builds both libraries into an app's `node_modules`, as published, with the workspace's dependencies. */
 export async function installLibraries(app: string): Promise<void> {
   await Promise.all(
     ['core', 'trpc'].map(async (library) => {

@@ -14,7 +14,7 @@ let server: NextServer
 let visited: Visit
 
 beforeAll(async () => {
-  folder = await writeApp({})
+  folder = await writeApp()
   // Without keys and a database, and with the type check.
   built = await runNext(['build'], { cwd: folder })
   server = await serveNext({ args: ['start'] }, { cwd: folder, env: await appKeys() })

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-const NEXT = createRequire(import.meta.url).resolve('next/dist/bin/next')
+/** The command of Next.js that an app has. */
+const commandOf = (folder: string): string => createRequire(`${folder}/`).resolve('next/dist/bin/next')
 
 interface RunOptions {
   readonly cwd: string
@@ -14,7 +15,7 @@ interface RunOptions {
 
 /** Runs a command of Next.js to its end, and returns its output. Throws it if the command fails. */
 export async function runNext(args: readonly string[], options: RunOptions): Promise<string> {
-  const { child, output } = start(NEXT, args, options)
+  const { child, output } = start(commandOf(options.cwd), args, options)
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`next ${args.join(' ')} ended with ${code}\n${output()}`)
   return output()
@@ -28,12 +29,12 @@ export interface NextServer extends AsyncDisposable {
 
 /** Starts a server on a free port, by a command of Next.js or another script, and waits until it responds. */
 export async function serveNext(
-  { script = NEXT, args = [] }: { script?: string; args?: readonly string[] },
+  { script, args = [] }: { script?: string; args?: readonly string[] },
   { cwd, env }: RunOptions,
 ): Promise<NextServer> {
   const port = await freePort()
   const origin = `http://localhost:${port}`
-  const { child, output } = start(script, args, {
+  const { child, output } = start(script ?? commandOf(cwd), args, {
     cwd,
     env: { ...env, PORT: `${port}`, HOSTNAME: 'localhost', BASE_URL: origin },
   })
