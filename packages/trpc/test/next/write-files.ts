@@ -34,6 +34,16 @@ const TSCONFIG = {
 
 /** Files that the guide doesn't have. */
 const FILES = {
+  'app/me/me.tsx': `'use client'
+
+import { useSuspenseQuery } from '@tanstack/react-query'
+import { useTRPC } from '../providers'
+
+export function Me() {
+  const { data } = useSuspenseQuery(useTRPC().me.queryOptions())
+  return <p>{data.email}</p>
+}
+`,
   'app/template.tsx': `'use client'
 import { useAuth } from '@sallyport/trpc/react'
 import { useRouter } from 'next/navigation'
