@@ -38,8 +38,14 @@ export function lazyStore(opening: LazyDatabase): AuthStore {
   }
 }
 
+interface LazyDbOptions {
+  readonly store: AuthStore
+  /** Returns the database if another copy of the module has opened it. */
+  readonly findShared: () => OwnedDatabase | undefined
+}
+
 /** Creates a handle like the `db` of a database, whose guards open it. Queries throw until then. */
-export function lazyDb(opening: LazyDatabase, store: AuthStore): AuthDatabase {
+export function lazyDb(opening: LazyDatabase, { store, findShared }: LazyDbOptions): AuthDatabase {
   const unopened = Object.create(store, {
     database: { get: () => requireOpen(opening).database.db[authStore].database },
   })
@@ -48,7 +54,7 @@ export function lazyDb(opening: LazyDatabase, store: AuthStore): AuthDatabase {
     {
       get(target, name) {
         if (opening.current === undefined && name === authStore) return target[authStore]
-        const { db } = requireOpen(opening).database
+        const { db } = opening.current?.database ?? findShared() ?? requireOpen(opening).database
         const member: unknown = Reflect.get(db, name)
         return typeof member === 'function' ? member.bind(db) : member
       },

@@ -23,6 +23,8 @@ interface ShareOptions<Database, Result> extends PrepareOptions<Database, Result
 
 interface Shared {
   readonly database: Promise<Closable>
+  /** Undefined until the promise resolves. */
+  opened?: Closable
   stop: () => void
 }
 
@@ -49,8 +51,14 @@ export async function openShared<Database extends Closable, Result>(
   if (shared === undefined) {
     const opened = openPrepared(options)
     const database = opened.then((prepared) => prepared.database)
-    databases().set(name, { database, stop })
-    database.catch(() => databases().delete(name))
+    const entry: Shared = { database, stop }
+    databases().set(name, entry)
+    database.then(
+      (value) => {
+        entry.opened = value
+      },
+      () => databases().delete(name),
+    )
     return opened
   }
   const database = (await shared.database) as Database
@@ -65,6 +73,11 @@ export async function openShared<Database extends Closable, Result>(
     await closeShared(name, database)
     return openShared(options)
   }
+}
+
+/** Returns the database of a name if a copy of the module has opened it. */
+export function findShared(name: string): Closable | undefined {
+  return databases().get(name)?.opened
 }
 
 /** Closes a database, and forgets it unless another one has its name by now. */

@@ -3,7 +3,7 @@ import { lazyDb, lazyStore, type OwnedDatabase, requireOpen } from '../database/
 import { openOnce } from '../database/open-once.ts'
 import { preparePlugins } from '../database/prepare-tables.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
-import { closeShared, openPrepared, openShared } from '../database/shared-databases.ts'
+import { closeShared, findShared, openPrepared, openShared } from '../database/shared-databases.ts'
 import { type PruneReport, prune } from '../lifecycle/prune.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { safeListener } from '../protocol/safe-listener.ts'
@@ -47,7 +47,7 @@ export interface LazyAuth<
 }
 
 export interface AuthOptions {
-  /** Receives every failure that became a 500 or came after the response. @default console.error */
+  /** Receives 500s, failures after the response, and why a database didn't open. @default console.error */
   onError?: (error: unknown) => void | Promise<void>
   /** Seconds between two calls of {@link Auth.prune}; 0 is never. @default 3_600 */
   pruneEverySeconds?: number
@@ -130,7 +130,10 @@ function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
     },
   )
   const store = lazyStore(opening)
-  const db = lazyDb(opening, store)
+  const db = lazyDb(opening, {
+    store,
+    findShared: () => (name === undefined ? undefined : (findShared(name) as OwnedDatabase | undefined)),
+  })
   return {
     ...methods(async () => (await opening.open()).result),
     store,

@@ -282,6 +282,14 @@ describe('modules with the same name', () => {
     expect(new Set(timers).size).toBe(1)
   })
 
+  test('query what another has opened at once', async () => {
+    const { state, open } = source()
+    await createLazy(open, { name }).ready()
+    const { db } = createLazy(open, { name })
+    expect(await db.selectFrom('user').select('id').execute()).toEqual([{ id: ada.userId }])
+    expect(state.opened).toBe(1)
+  })
+
   test('open it once, even concurrently', async () => {
     const { state, open } = source()
     const auths = Array.from({ length: 5 }, () => createLazy(open, { name }))

@@ -22,7 +22,10 @@ export function checkOpened(path: string, plugins: readonly AuthPlugin[]): Promi
     await inspectOpening(opening, plugins).then(resolve, reject)
     return new Promise(() => {})
   })
-  importModule(path).then(() => resolve(null), reject)
+  importModule<{ auth?: { ready?(): Promise<void> } }>(path)
+    // A module whose database opens at the first use.
+    .then(({ auth }) => auth?.ready?.())
+    .then(() => resolve(null), reject)
   return promise.finally(stop)
 }
 

@@ -151,6 +151,25 @@ describe.each(await databaseKinds())('sallyport doctor --database of an app in $
     expect(await doctor(mapped, { mapping }, { files: auth })).toMatchObject({ code: 0, stdout: OK })
   })
 
+  test('a module whose database opens at the first use is made to open it', async () => {
+    const database = await kind.create()
+    await (await database.open()).close()
+    await database.run('alter table "user" rename column "banReason" to "reason"')
+    const cwd = writeApp(directory, {
+      'src/context.ts': `import { createAuth, defineAuth } from '${CORE}auth.ts'
+        import { defineAuthConfig } from '${CORE}index.ts'
+        import { open${name} } from '${CORE}${engine}.ts'
+        const config = defineAuthConfig(() => ({ baseUrl: 'http://localhost:3000', jwks: null }))
+        const definition = defineAuth({ config, signingKeys: () => undefined })
+        export const auth = createAuth(definition, () => open${name}(${JSON.stringify(database.url)}))`,
+    })
+    const env = { DATABASE_URL: 'file:unused.db' }
+    expect(await host.run(['doctor', '--database'], { cwd, env })).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/The column user\.banReason is missing/),
+    })
+  })
+
   test('a module that opens no database is an error, unless DATABASE_URL names one', async () => {
     const database = await kind.create()
     await (await database.open()).close()
