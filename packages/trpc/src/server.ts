@@ -16,6 +16,7 @@ export {
   createAuthContext,
   type DatabaseContext,
   type HttpContextOptions,
+  type RequestContextOptions,
   type StoreContext,
   type WsContextOptions,
 } from './server/context.ts'

@@ -51,8 +51,13 @@ export interface WsContextOptions {
   readonly res?: ClosableSocket
 }
 
-/** The functions of {@link createAuthContext}, one per transport. */
+/** The options of a `createContext` that serves both transports. */
+export type RequestContextOptions = HttpContextOptions | WsContextOptions
+
+/** The functions of {@link createAuthContext}, one per transport, and one that detects the transport. */
 export interface AuthContextFactory {
+  /** For both. Pass all options on: without the socket in `res`, a WebSocket is treated as HTTP. */
+  request(options: RequestContextOptions): AuthContext
   /** For HTTP requests and server-sent events. */
   http(options: HttpContextOptions): AuthContext
   /** For WebSocket connections. With bearer transport the connection parameter `token` carries the JWT. */
@@ -73,12 +78,15 @@ export interface AuthContextOptions {
  * @throws ConfigurationError if an entry of `trustedProxies` isn't an address or a range
  * @example
  * const auth = createAuthContext(authConfig, { db: database.db })
- * export const httpContext = (options: HttpContextOptions) => ({ ...auth.http(options), db: database.db })
- * export const wsContext = (options: WsContextOptions) => ({ ...auth.ws(options), db: database.db })
+ * export const createContext = (options: RequestContextOptions) => ({
+ *   ...auth.request(options),
+ *   db: database.db,
+ * })
  */
 export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions = {}): AuthContextFactory {
   const shared = { config, trustsProxy: proxyTrustOf(config) }
-  return {
+  const factory: AuthContextFactory = {
+    request: (options) => (isWebSocket(options) ? factory.ws(options) : factory.http(options)),
     http({ req, info, remoteAddress = req.socket?.remoteAddress }) {
       const request = { method: req.method ?? 'GET', header: headerReader(req.headers) }
       // Before tRPC knows the procedure, the strictest rule applies.
@@ -107,6 +115,16 @@ export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions
       return { auth: createAuthHandle(request, options) }
     },
   }
+  return factory
+}
+
+/**
+ * Not by the request: a client may send `Upgrade` or `connectionParams` over HTTP, and calls over WebSocket
+ * have no origin check of their own. The response of an HTTP adapter has no `readyState`.
+ */
+function isWebSocket(options: RequestContextOptions): options is WsContextOptions {
+  const res: unknown = 'res' in options ? options.res : undefined
+  return typeof res === 'object' && res !== null && 'readyState' in res && 'close' in res
 }
 
 /** Returns false if credentials conflict: the first guard reports it. */
