@@ -19,7 +19,7 @@ const ALONE = [
   // They fake or watch globals: timers, the clock, `fetch`, the console, or a prototype of the driver.
   'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,env,feed}.test.ts',
   'packages/*/test/**/{mapping,open-key-file,postgres,prune}.test.ts',
-  'packages/*/test/**/{session-lease,sessions,socket-limits}.test.ts',
+  'packages/*/test/**/{session-lease,find-session,socket-limits}.test.ts',
 ]
 
 /** What `pnpm test:quick` leaves out: browsers, apps, black-box suites, other processes, and PostgreSQL. */
@@ -28,7 +28,7 @@ const SLOW = [
   'packages/*/test/{adapters,browser,cli,copies,crash,databases,documents,edge,hostile,leaks,next,paths,react}/**',
   'packages/*/test/{revocation,rotation,service-calls,sign-in-elsewhere,size,sockets,ssr,storm,transaction,types,versions}/**',
   'packages/trpc/test/keys/**',
-  'packages/core/test/{database/*,database/postgres/*,support/*}.test.ts',
+  'packages/core/test/{database/{*,schema/*,postgres/**/*},support/*}.test.ts',
   'packages/core/test/**/{active-organization,consume-token,concurrent-changes,every-endpoint,run-once,*postgres}.test.ts',
 ]
 

@@ -81,11 +81,15 @@ const atRunTime: IForbiddenRuleType[] = [
         .join('|')})/|(?!protocol[.])[^/]+$)`,
     },
   })),
-  { name: 'engine', from: { path: `${CORE}/database/[^/]+$` }, to: { path: `${CORE}/database/[^/]+/` } },
   {
     name: 'engine',
-    from: { path: `${CORE}/database/([^/]+)/` },
-    to: { path: `${CORE}/database/[^/]+/`, pathNot: `${CORE}/database/$1/` },
+    from: { path: `${CORE}/database/(schema/)?[^/]+$` },
+    to: { path: `${CORE}/database/(postgres|sqlite)/` },
+  },
+  {
+    name: 'engine',
+    from: { path: `${CORE}/database/(postgres|sqlite)/` },
+    to: { path: `${CORE}/database/(postgres|sqlite)/`, pathNot: `${CORE}/database/$1/` },
   },
   ...LOADED_BY.map(([path, importers]) => ({
     name: 'loaded-by',

@@ -7,8 +7,8 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
 import { alternate, type Comparison } from '../../../bench/compare.ts'
-import { sessionSql } from '../src/database/session-sql.ts'
-import { lookupStatement } from '../src/database/sqlite/sessions.ts'
+import { sessionSql } from '../src/database/find-session-sql.ts'
+import { lookupStatement } from '../src/database/sqlite/find-session.ts'
 
 const CALLS = 100_000
 const TOGETHER = 32

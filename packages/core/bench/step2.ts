@@ -13,8 +13,8 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { median } from '../../../bench/compare.ts'
-import { sessionSql } from '../src/database/session-sql.ts'
-import { lookupStatement } from '../src/database/sqlite/sessions.ts'
+import { sessionSql } from '../src/database/find-session-sql.ts'
+import { lookupStatement } from '../src/database/sqlite/find-session.ts'
 import { startPostgres } from '../test/support/embedded-postgres.ts'
 
 const RUN_MS = Number(process.env.BENCH_SECONDS ?? 0.5) * 1_000

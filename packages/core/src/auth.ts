@@ -1,6 +1,5 @@
 export type { AnyDatabase } from './database/database.ts'
 export type { OwnedDatabase } from './database/lazy-store.ts'
-export type { MigrationDialect, MigrationReport, Migrations } from './database/migrations.ts'
 export type {
   AccountTable,
   AuditTable,
@@ -14,7 +13,8 @@ export type {
   SessionTable,
   Timestamp,
   UserTable,
-} from './database/schema.ts'
+} from './database/schema/kysely-tables.ts'
+export type { MigrationDialect, MigrationReport, Migrations } from './database/schema/migrations.ts'
 export type {
   AuthTransaction,
   ChangeEvent,

@@ -41,7 +41,7 @@ export async function withDatabase(
   const definition = auth === undefined ? null : await loadDefinition(auth)
   const database = await openDatabase(url, options)
   try {
-    const { migratePlugins } = await import('../database/columns.ts')
+    const { migratePlugins } = await import('../database/schema/columns.ts')
     const { applied } = await migratePlugins(definition?.plugins ?? [], database)
     await work(database, { definition, applied: [...database.migrations.applied, ...applied] })
   } finally {
@@ -63,7 +63,7 @@ async function openDatabase(
     return openPostgres(url, { statementTimeoutMs: MAX_STATEMENT_MS, ...(schema && { schema }) })
   }
   const { openSqlite } = await import('../sqlite.ts').catch(requirePackage('better-sqlite3'))
-  const { toPath } = await import('../database/sqlite/connect.ts')
+  const { toPath } = await import('../database/sqlite/connections/connect.ts')
   const path = toPath(url)
   // A mistyped path must not become a new file.
   if (!create && path !== ':memory:' && !existsSync(path)) {

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { Argument, type Command, CommanderError } from 'commander'
-import type { Problem } from '../database/inspect.ts'
+import type { Problem } from '../database/schema/inspect.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isSecureUrl } from '../protocol/settings.ts'
 import type { Violation } from './doctor/boundary.ts'

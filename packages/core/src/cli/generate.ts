@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { Engine } from '../database/mapping.ts'
+import type { Engine } from '../database/schema/mapping.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isPostgresUrl } from './database.ts'
 import { usageError } from './errors.ts'

@@ -3,8 +3,8 @@ import { type AddedColumns, NO_COLUMNS } from '../session/added-columns.ts'
 import { MAX_DATE, MIN_DATE, readDate } from '../session/read-date.ts'
 import { type Row, SESSION_COLUMNS, USER_COLUMNS } from '../session/session-row.ts'
 import type { MappingOptions } from './database.ts'
-import { type Engine, namesOf, type StoreMapping } from './mapping.ts'
-import { sessionSql } from './session-sql.ts'
+import { sessionSql } from './find-session-sql.ts'
+import { type Engine, namesOf, type StoreMapping } from './schema/mapping.ts'
 
 /**
  * Reads one row of the mapped tables and checks its dates: a wrong encoding makes every session look expired,

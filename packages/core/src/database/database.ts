@@ -1,13 +1,13 @@
 import type { Kysely } from 'kysely'
 import type { AddedColumns } from '../session/added-columns.ts'
 import type { AuthDatabase, AuthStore } from '../session/auth-store.ts'
+import type { SessionLocks } from './find-session-sql.ts'
 import type { OwnSessions } from './mapped-sessions.ts'
-import type { StoreMapping } from './mapping.ts'
-import type { MigrationReport } from './migrations.ts'
-import type { OwnNames } from './own-names.ts'
-import type { AuthKysely, AuthTables } from './schema.ts'
+import type { AuthKysely, AuthTables } from './schema/kysely-tables.ts'
+import type { StoreMapping } from './schema/mapping.ts'
+import type { MigrationReport } from './schema/migrations.ts'
+import type { OwnNames } from './schema/own-names.ts'
 import type { SessionDatabase } from './session-database.ts'
-import type { SessionLocks } from './session-sql.ts'
 
 /** The columns of `session` and `user` that an app adds to ours. */
 export interface ColumnsOptions {

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import { counterName, secondsUntil, windowEnd } from '../rate-limit/memory-limits.ts'
 import type { RateLimit, RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { Row } from '../session/session-row.ts'
-import { type InternalNames, internalTable } from './internal-tables.ts'
+import { missesInternalTable, restoreTables, type TableRestorer } from './restore-tables.ts'
+import { type InternalNames, internalTable } from './schema/internal-tables.ts'
+import type { AuthKysely } from './schema/kysely-tables.ts'
 
 /** How many full counters a process remembers. */
 const MAX_FULL = 10_000
@@ -70,4 +72,23 @@ const MAX_KEY_LENGTH = 1_000
 function storable(key: string): string {
   const isStorable = key.length <= MAX_KEY_LENGTH && !key.includes('\0') && key.isWellFormed()
   return isStorable ? key : createHash('sha256').update(key).digest('hex')
+}
+
+/** Makes a store of rate limits create the tables that it misses, and try again. */
+export function restoringLimits(
+  limits: Required<RateLimitStore>,
+  { restorer, db }: { restorer: TableRestorer; db: AuthKysely },
+): Required<RateLimitStore> {
+  async function restoring<Result>(work: () => Promise<Result>): Promise<Result> {
+    return work().catch(async (error: unknown) => {
+      if (!missesInternalTable(error, restorer.internal)) throw error
+      await restoreTables(restorer, db)
+      return work()
+    })
+  }
+
+  return {
+    consume: (key, limit) => restoring(() => limits.consume(key, limit)),
+    giveBack: (key, limit) => restoring(() => limits.giveBack(key, limit)),
+  }
 }

@@ -4,8 +4,8 @@ import { addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import { isIdOf } from '../session/id-types.ts'
 import type { Session } from '../session/session.ts'
 import { type Row, toSession, USER_COLUMNS } from '../session/session-row.ts'
-import type { AuthKysely } from './schema.ts'
-import type { SessionLocks } from './session-sql.ts'
+import type { SessionLocks } from './find-session-sql.ts'
+import type { AuthKysely } from './schema/kysely-tables.ts'
 
 /** A session in a list of a user's sessions, with the added columns. */
 export type OwnSession = Omit<Session, 'user'>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ConfigurationError } from '../protocol/errors.ts'
-import type { AuthKysely } from './schema.ts'
+import type { AuthKysely } from './schema/kysely-tables.ts'
 
 const KEPT_MS = 60_000
 

@@ -1,6 +1,6 @@
-import type { Engine } from './mapping.ts'
-import { LOG_RETENTION_MS } from './revocation-log.ts'
-import type { AuthKysely } from './schema.ts'
+import type { AuthKysely } from './schema/kysely-tables.ts'
+import type { Engine } from './schema/mapping.ts'
+import { LOG_RETENTION_MS } from './schema/revocation-log.ts'
 
 /** Deletes old entries and counters every hour until the returned function is called. */
 export function pruneFeedHourly(db: AuthKysely, engine: Engine): () => void {

@@ -1,9 +1,8 @@
 import { type DatabaseConnection, type Dialect, type Driver, Kysely } from 'kysely'
 import { AuthError } from '../protocol/errors.ts'
-import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import { asConflict } from '../session/conflict.ts'
-import type { InternalNames } from './internal-tables.ts'
-import type { AuthKysely, AuthTables } from './schema.ts'
+import type { InternalNames } from './schema/internal-tables.ts'
+import type { AuthKysely } from './schema/kysely-tables.ts'
 
 /** Recreates our internal tables when a statement misses one: another tool may have dropped them. */
 export interface TableRestorer {
@@ -22,31 +21,9 @@ export function missesInternalTable(error: unknown, { engine, schema }: Internal
   return found || missesInternalTable(error.cause, { engine, schema })
 }
 
-/** Adds a restorer to a store of rate limits. */
-export function restoringLimits(
-  limits: Required<RateLimitStore>,
-  options: { restorer: TableRestorer; db: AuthKysely },
-): Required<RateLimitStore> {
-  return {
-    consume: (key, limit) => withRestoredTables(() => limits.consume(key, limit), options),
-    giveBack: (key, limit) => withRestoredTables(() => limits.giveBack(key, limit), options),
-  }
-}
-
-/** Runs the work again after creating the tables that it missed. */
-function withRestoredTables<Result>(
-  work: () => Promise<Result>,
-  { restorer, db }: { restorer: TableRestorer; db: AuthKysely },
-): Promise<Result> {
-  return work().catch(async (error: unknown) => {
-    if (!missesInternalTable(error, restorer.internal)) throw error
-    await orUnavailable(restorer.restore(db))
-    return work()
-  })
-}
-
-function orUnavailable(restored: Promise<unknown>): Promise<unknown> {
-  return restored.catch((cause: unknown) => {
+/** Creates what is missing. @throws AuthError `SESSIONS_UNAVAILABLE` if that fails */
+export function restoreTables({ restore }: TableRestorer, db: AuthKysely): Promise<unknown> {
+  return restore(db).catch((cause: unknown) => {
     throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
   })
 }
@@ -70,7 +47,8 @@ interface ConnectionState {
   isEnding: boolean
 }
 
-function restoringDriver(dialect: Dialect, { internal, restore }: TableRestorer): Driver {
+function restoringDriver(dialect: Dialect, restorer: TableRestorer): Driver {
+  const { internal } = restorer
   const driver = dialect.createDriver()
   const acquireConnection = driver.acquireConnection.bind(driver)
   const beginTransaction = driver.beginTransaction.bind(driver)
@@ -85,15 +63,10 @@ function restoringDriver(dialect: Dialect, { internal, restore }: TableRestorer)
       executeQuery: connection.executeQuery.bind(connection),
       streamQuery: connection.streamQuery.bind(connection),
     }
-    const createDriver = (): Driver => ({
-      ...{ beginTransaction, commitTransaction, rollbackTransaction },
-      init: async () => {},
-      acquireConnection: async () => inner,
-      releaseConnection: async () => {},
-      destroy: async () => {},
-    })
+    const transactions = { beginTransaction, commitTransaction, rollbackTransaction }
+    const single = withDriver(dialect, () => ({ ...transactions, ...onlyConnection(inner) }))
     const state: ConnectionState = {
-      restore: () => restore(new Kysely<AuthTables>({ dialect: withDriver(dialect, createDriver) })),
+      restore: () => restoreTables(restorer, new Kysely({ dialect: single })),
       transaction: 'none',
       isEnding: false,
     }
@@ -108,7 +81,7 @@ function restoringDriver(dialect: Dialect, { internal, restore }: TableRestorer)
           state.transaction = 'aborted'
           throw asConflict(error)
         }
-        await orUnavailable(state.restore())
+        await state.restore()
         return inner.executeQuery(query, options)
       }
     }
@@ -151,6 +124,16 @@ function restoringDriver(dialect: Dialect, { internal, restore }: TableRestorer)
     },
     rollbackTransaction: (connection: DatabaseConnection) => end(connection, rollBack(connection)),
   })
+}
+
+/** Returns the rest of a driver with one connection. */
+function onlyConnection(connection: DatabaseConnection) {
+  return {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    releaseConnection: async () => {},
+    destroy: async () => {},
+  }
 }
 
 function withDriver(dialect: Dialect, createDriver: () => Driver): Dialect {

@@ -4,10 +4,10 @@ import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { AddedColumns } from '../session/added-columns.ts'
 import type { SessionStore } from '../session/session.ts'
-import type { MigrationDialect } from './migrations.ts'
-import type { RenamedTables } from './own-names.ts'
-import type { AuthKysely, AuthTables } from './schema.ts'
-import type { SessionLocks } from './session-sql.ts'
+import type { SessionLocks } from './find-session-sql.ts'
+import type { AuthKysely, AuthTables } from './schema/kysely-tables.ts'
+import type { MigrationDialect } from './schema/migrations.ts'
+import type { RenamedTables } from './schema/own-names.ts'
 
 /** A database in which sessions begin and end, such as `openSqlite` returns. */
 export interface SessionDatabase {

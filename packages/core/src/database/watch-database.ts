@@ -1,4 +1,4 @@
-import type { Problem } from './inspect.ts'
+import type { Problem } from './schema/inspect.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 

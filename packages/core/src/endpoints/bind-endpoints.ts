@@ -1,5 +1,5 @@
-import { columnsOf, unreadColumns } from '../database/columns.ts'
 import type { AnyDatabase } from '../database/database.ts'
+import { columnsOf, unreadColumns } from '../database/schema/columns.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { observed } from '../lifecycle/observed-database.ts'
 import { reject } from '../protocol/endpoint-error.ts'

@@ -1,7 +1,7 @@
 import type { AnyDatabase } from '../database/database.ts'
 import { lazyDb, lazyStore, type OwnedDatabase, requireOpen } from '../database/lazy-store.ts'
 import { openOnce } from '../database/open-once.ts'
-import { preparePlugins } from '../database/prepare-tables.ts'
+import { preparePlugins } from '../database/schema/prepare-tables.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { closeShared, findShared, openPrepared, openShared } from '../database/shared-databases.ts'
 import { type PruneReport, prune } from '../lifecycle/prune.ts'

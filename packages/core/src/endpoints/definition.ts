@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import type { AuthConfig } from '../config.ts'
-import type { Migrations } from '../database/migrations.ts'
+import type { Migrations } from '../database/schema/migrations.ts'
 import type { ChangeHook } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import { isSigningKeys, parseSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'

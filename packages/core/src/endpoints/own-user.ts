@@ -1,6 +1,6 @@
 import type { Updateable } from 'kysely'
 import * as z from 'zod/mini'
-import type { UserTable } from '../database/schema.ts'
+import type { UserTable } from '../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../database/session-database.ts'
 import type { EventDetail } from '../events/event.ts'
 import { deleteSessions } from '../lifecycle/end-session.ts'

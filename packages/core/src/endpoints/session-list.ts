@@ -1,5 +1,5 @@
 import Bowser from 'bowser'
-import type { AuthKysely } from '../database/schema.ts'
+import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import type { SessionResponse } from '../protocol.ts'
 
 /** Lists the unexpired sessions of a user, newest first. */

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import type { Selectable } from 'kysely'
 import * as z from 'zod/mini'
-import type { AuthKysely, UserTable } from '../database/schema.ts'
+import type { AuthKysely, UserTable } from '../database/schema/kysely-tables.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { UserResponse } from '../protocol.ts'
 import { decodeColumns, type UserColumns } from './declared-columns.ts'

@@ -4,7 +4,7 @@
  * @module
  */
 
-export { columnsOf } from '../database/columns.ts'
+export { columnsOf } from '../database/schema/columns.ts'
 export { type ApiResult, toApiResult } from '../endpoints/api.ts'
 export { bindEndpoints, type EndpointCaller, endpointsOf } from '../endpoints/bind-endpoints.ts'
 export { createSigningKey } from '../keys/signing-keys.ts'

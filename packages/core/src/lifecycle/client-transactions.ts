@@ -1,4 +1,4 @@
-import type { Engine } from '../database/mapping.ts'
+import type { Engine } from '../database/schema/mapping.ts'
 import { type Execute, LOCK_TIMEOUT_MS } from './lock-session.ts'
 
 /** The interactive transactions of the app's own database client. */

@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
 import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
-import type { AuditTable } from '../database/schema.ts'
+import type { AuditTable } from '../database/schema/kysely-tables.ts'
 import type {
   AuthTransaction,
   ChangeEvent,

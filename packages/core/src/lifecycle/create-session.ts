@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../config.ts'
 import type { AnyDatabase } from '../database/database.ts'
-import { toNullableDate } from '../database/schema.ts'
+import { toNullableDate } from '../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { EventRequest } from '../events/event.ts'
 import { reject } from '../protocol/endpoint-error.ts'

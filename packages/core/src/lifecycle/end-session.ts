@@ -1,5 +1,5 @@
 import type { AnyDatabase } from '../database/database.ts'
-import { toNullableDate } from '../database/schema.ts'
+import { toNullableDate } from '../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { RevocationCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'

@@ -1,5 +1,5 @@
-import type { Engine, StoreMapping } from '../database/mapping.ts'
-import { type SessionLocks, sessionSql } from '../database/session-sql.ts'
+import { type SessionLocks, sessionSql } from '../database/find-session-sql.ts'
+import type { Engine, StoreMapping } from '../database/schema/mapping.ts'
 import { ConfigurationError, isConfigurationError } from '../protocol/errors.ts'
 import { addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import { isIdOf } from '../session/id-types.ts'

@@ -1,5 +1,5 @@
 import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
-import { LOG_RETENTION_MS } from '../database/revocation-log.ts'
+import { LOG_RETENTION_MS } from '../database/schema/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { requirePositive } from '../protocol/settings.ts'
 import { commit } from './commit.ts'

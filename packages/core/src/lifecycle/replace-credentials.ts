@@ -1,4 +1,4 @@
-import { toNullableDate } from '../database/schema.ts'
+import { toNullableDate } from '../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { VersionCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'

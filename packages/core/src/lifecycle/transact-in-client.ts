@@ -1,4 +1,4 @@
-import type { SessionLocks } from '../database/session-sql.ts'
+import type { SessionLocks } from '../database/find-session-sql.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
@@ -8,7 +8,8 @@ import type { StoredSession } from '../session/session.ts'
 import type { ClientTransactions } from './client-transactions.ts'
 import { configurationFault, findLocked, isThenable, LOCK_TIMEOUT_MS, query } from './lock-session.ts'
 import { workNow } from './synchronous-work.ts'
-import { inUserQueue, MAX_WORK_MS, type TransactOptions } from './transact.ts'
+import { MAX_WORK_MS, type TransactOptions } from './transact.ts'
+import { inUserQueue } from './user-queue.ts'
 
 interface ClientOptions extends Pick<TransactOptions, 'config' | 'authorize' | 'signal'> {
   readonly client: object

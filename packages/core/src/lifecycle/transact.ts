@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
-import type { AuthKysely } from '../database/schema.ts'
+import type { SessionLocks } from '../database/find-session-sql.ts'
+import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../database/session-database.ts'
-import type { SessionLocks } from '../database/session-sql.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
 import { AuthError } from '../protocol/errors.ts'
@@ -10,6 +10,7 @@ import { isConflict } from '../session/conflict.ts'
 import type { Session } from '../session/session.ts'
 import { LOCK_TIMEOUT_MS } from './lock-session.ts'
 import { lockedSessions } from './locked-sessions.ts'
+import { inUserQueue } from './user-queue.ts'
 
 /** Revocations wait for the transaction. */
 export const MAX_WORK_MS = 2_000
@@ -62,34 +63,5 @@ export async function transact<Result>(
     throw isUnknown ? new AuthError('SESSIONS_UNAVAILABLE', { cause }) : cause
   } finally {
     signal?.removeEventListener('abort', abort)
-  }
-}
-
-const queues = new WeakMap<object, Map<string, Promise<void>>>()
-
-/**
- * Runs the transactions of a user in this process one after another. Otherwise each would hold a connection
- * while it waits for the lock of the user, and a revocation of that user needs one too.
- * @param options.wait bounds the time in the queue. If it rejects, the work doesn't start.
- */
-export async function inUserQueue<Result>(
-  { db, userId, wait }: { db: object; userId: string; wait: (before: Promise<void>) => Promise<void> },
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const queue = queues.get(db) ?? new Map<string, Promise<void>>()
-  queues.set(db, queue)
-  const before = queue.get(userId) ?? Promise.resolve()
-  const turn = Promise.withResolvers<void>()
-  // If this caller gives up, later callers still wait for the earlier ones.
-  const last = before.then(() => turn.promise)
-  queue.set(userId, last)
-  void last.then(() => {
-    if (queue.get(userId) === last) queue.delete(userId)
-  })
-  try {
-    await wait(before)
-    return await work()
-  } finally {
-    turn.resolve()
   }
 }

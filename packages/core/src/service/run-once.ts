@@ -1,4 +1,4 @@
-import type { AuthKysely } from '../database/schema.ts'
+import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import { digestBody, type ServiceClaims } from './service-token.ts'
 
 /** A row outlives its token by this much: the clock of another node may be minutes behind. */

@@ -1,5 +1,5 @@
+import type { SessionLocks } from '../database/find-session-sql.ts'
 import type { AuthTransaction, SessionDatabase } from '../database/session-database.ts'
-import type { SessionLocks } from '../database/session-sql.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { SessionReader } from './session.ts'

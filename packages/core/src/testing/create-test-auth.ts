@@ -1,7 +1,7 @@
 import { type Auth, createAuth } from '../auth.ts'
 import { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from '../config.ts'
-import { columnsOf } from '../database/columns.ts'
-import type { AuthKysely } from '../database/schema.ts'
+import { columnsOf } from '../database/schema/columns.ts'
+import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import {
   type AppPlugin,
   type AuthDefinition,

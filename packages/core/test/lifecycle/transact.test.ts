@@ -1,8 +1,9 @@
 import { verifyJwt } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { sessionSql } from '../../src/database/session-sql.ts'
-import { inUserQueue, transact } from '../../src/lifecycle/transact.ts'
+import { sessionSql } from '../../src/database/find-session-sql.ts'
+import { transact } from '../../src/lifecycle/transact.ts'
+import { inUserQueue } from '../../src/lifecycle/user-queue.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
 const wait = (turn: Promise<void>) => turn

@@ -23,11 +23,13 @@ export function startFixture(name: keyof typeof FIXTURES, ...args: string[]): Ch
   const child: ChildProcess = fork(fileURLToPath(FIXTURES[name]), args, { execArgv: [] })
   const messages: unknown[] = []
   child.on('message', (message) => messages.push(message))
+  // Comes after the last message, unlike `exit`.
+  const disconnected = once(child, 'disconnect')
   return {
     async nextMessage() {
       while (messages.length === 0) {
-        const [code] = await Promise.race([once(child, 'message'), once(child, 'exit')])
-        if (messages.length === 0) throw new Error(`${name} ended with ${code}`)
+        await Promise.race([once(child, 'message'), disconnected])
+        if (messages.length === 0) throw new Error(`${name} ended without a message`)
       }
       return messages.shift()
     },

@@ -11,7 +11,11 @@ import Database from 'better-sqlite3'
 import pg from 'pg'
 import { afterAll } from 'vitest'
 import type { OpenedStore } from '../../src/database/database.ts'
-import { INTERNAL_SCHEMA, type InternalTable, internalTable } from '../../src/database/internal-tables.ts'
+import {
+  INTERNAL_SCHEMA,
+  type InternalTable,
+  internalTable,
+} from '../../src/database/schema/internal-tables.ts'
 import { type PostgresServer, testPostgres } from './postgres.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 

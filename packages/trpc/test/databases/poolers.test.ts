@@ -1,8 +1,9 @@
 import type { Reason } from '@sallyport/core'
 import { revokeSession } from '@sallyport/core/auth'
 import { openPostgres } from '@sallyport/core/postgres'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { postgresKind } from '../../../core/test/support/database-kinds.ts'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { hostApp, libraryTables } from '../../../core/test/support/host-tables.ts'
 import {
   NO_PGBOUNCER,
@@ -25,6 +26,8 @@ describe.skipIf(PGBOUNCER === null).each<{ mode: PoolMode }>([{ mode: 'session' 
   'two nodes through PgBouncer in $mode mode',
   ({ mode }) => {
     test('accept every call of a valid session, and reject the next call after each revocation', async () => {
+      const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+      onTestFinished(() => warn.mockRestore())
       const database = await kind.create()
       const urlOf = await startPgBouncer(server, mode)
       const url = urlOf(new URL(database.url).pathname.slice(1))
@@ -59,6 +62,12 @@ describe.skipIf(PGBOUNCER === null).each<{ mode: PoolMode }>([{ mode: 'session' 
       await host.deleteSession(watched)
       const reasons = await Promise.all(streams.map(({ ended }) => ended))
       expect(reasons).toEqual(['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'])
+
+      const warnings = (text: string) => warn.mock.calls.filter(([warning]) => warning.includes(text)).length
+      // Each node warns once, and only a node whose statements met another's.
+      expect(warnings('prepared statements')).toBeLessThanOrEqual(mode === 'session' ? 0 : nodes.length)
+      expect(warnings('prepared statements') > 0).toBe(mode === 'transaction')
+      await eventually(() => expect(warnings('on leases alone')).toBe(mode === 'session' ? 0 : nodes.length))
     })
   },
 )

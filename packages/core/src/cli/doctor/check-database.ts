@@ -1,12 +1,17 @@
 import { existsSync } from 'node:fs'
 import { type Dialect, Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
-import { columnsOf } from '../../database/columns.ts'
-import { expectedOfDatabase } from '../../database/expected.ts'
-import { inspect, type Problem } from '../../database/inspect.ts'
-import { inspectOpened, type Opening } from '../../database/inspect-opened.ts'
-import { checkSchema, INTERNAL_SCHEMA, type InternalNames, prefixed } from '../../database/internal-tables.ts'
-import { migrationTableOf } from '../../database/migrations.ts'
-import { recordTables } from '../../database/record-tables.ts'
+import { columnsOf } from '../../database/schema/columns.ts'
+import { expectedOfDatabase } from '../../database/schema/expected.ts'
+import { inspect, type Problem } from '../../database/schema/inspect.ts'
+import { inspectOpened, type Opening } from '../../database/schema/inspect-opened.ts'
+import {
+  checkSchema,
+  INTERNAL_SCHEMA,
+  type InternalNames,
+  prefixed,
+} from '../../database/schema/internal-tables.ts'
+import { migrationTableOf } from '../../database/schema/migrations.ts'
+import { recordTables } from '../../database/schema/record-tables.ts'
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { isPostgresUrl } from '../database.ts'
@@ -52,11 +57,11 @@ export async function checkDatabase(
   }
   const db = new Kysely<unknown>({ dialect: await connect(url) })
   try {
-    const tables = await recordTables(plugins, internal.engine)
+    const pluginTables = await recordTables(plugins, internal.engine)
     const migrates = await isMigrated(db, internal)
     return await inspect(
       db,
-      expectedOfDatabase(internal, { tables, migrates, columns: columnsOf({ plugins }) }),
+      expectedOfDatabase(internal, { pluginTables, migrates, columns: columnsOf({ plugins }) }),
     )
   } finally {
     await db.destroy()
@@ -69,7 +74,7 @@ async function connect(url: string): Promise<Dialect> {
     return new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 1 }) })
   }
   const { default: Database } = await import('better-sqlite3').catch(requirePackage('better-sqlite3'))
-  const { toPath } = await import('../../database/sqlite/connect.ts')
+  const { toPath } = await import('../../database/sqlite/connections/connect.ts')
   const path = toPath(url)
   if (!existsSync(path)) throw new ConfigurationError(`Database ${path} not found. Check the path.`)
   return new SqliteDialect({ database: new Database(path, { readonly: true }) })

@@ -1,4 +1,5 @@
-import { type Column, type Tables, USER_TABLES } from '../../database/tables.ts'
+import type { Column, Tables } from '../../database/schema/table.ts'
+import { USER_TABLES } from '../../database/schema/tables.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
 
 /** The first line of every generated file. */

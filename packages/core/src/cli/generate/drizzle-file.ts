@@ -1,5 +1,5 @@
-import type { Engine } from '../../database/mapping.ts'
-import type { Column, ForeignKey, Table, Tables } from '../../database/tables.ts'
+import type { Engine } from '../../database/schema/mapping.ts'
+import type { Column, ForeignKey, Table, Tables } from '../../database/schema/table.ts'
 import { ORIGIN } from './database-file.ts'
 
 /** Returns a module with the tables for Drizzle. */
@@ -49,7 +49,10 @@ function tableText(name: string, table: Table, engine: Engine): string {
   const create = engine === 'sqlite' ? 'sqliteTable' : 'pgTable'
   const keys = Object.keys(table.columns).filter((column) => table.columns[column]?.isPrimaryKey)
   const columns = Object.entries(table.columns).map(([column, { isPrimaryKey, ...shape }]) =>
-    columnText(name, column, keys.length === 1 && isPrimaryKey ? { ...shape, isPrimaryKey } : shape, engine),
+    columnText(column, keys.length === 1 && isPrimaryKey ? { ...shape, isPrimaryKey } : shape, {
+      table: name,
+      engine,
+    }),
   )
   const extras = [
     ...(keys.length > 1 ? [`primaryKey({ columns: [${membersOf('table', keys)}] })`] : []),
@@ -60,7 +63,11 @@ function tableText(name: string, table: Table, engine: Engine): string {
   return `export const ${identifier(name)} = ${create}('${name}', {\n${columns.join('')}}${added})\n`
 }
 
-function columnText(table: string, name: string, column: Column, engine: Engine): string {
+function columnText(
+  name: string,
+  column: Column,
+  { table, engine }: { table: string; engine: Engine },
+): string {
   const { type, isNullable, isPrimaryKey, isAutoIncrement, isUnique, default: value } = column
   const declared = `customType<{ data: unknown }>({ dataType: () => ${JSON.stringify(type)} })`
   const [start, options] = COLUMNS[engine][type] ?? [declared]

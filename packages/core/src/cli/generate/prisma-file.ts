@@ -1,5 +1,5 @@
-import type { Engine } from '../../database/mapping.ts'
-import type { Column, Index, Table, Tables } from '../../database/tables.ts'
+import type { Engine } from '../../database/schema/mapping.ts'
+import type { Column, Index, Table, Tables } from '../../database/schema/table.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { modelName, relationsOf } from './prisma-relations.ts'
 
@@ -26,7 +26,7 @@ export function prismaFile(tables: Tables, engine: Engine, current: string | nul
   if (taken !== undefined)
     throw new ConfigurationError(`schema.prisma already has a model ${taken}. Rename it, or remove it.`)
   const models = Object.entries(tables).map(([name, table]) =>
-    modelText(name, modelLines(name, table, tables, engine), block),
+    modelText(name, modelLines([name, table], { tables, engine }), block),
   )
   return `${before}${START}\n${models.join('\n')}${END}${after}`
 }
@@ -55,14 +55,17 @@ interface ModelLines {
   readonly attributes: readonly string[]
 }
 
-function modelLines(name: string, described: Table, tables: Tables, engine: Engine): ModelLines {
+function modelLines(
+  [name, described]: [string, Table],
+  { tables, engine }: { tables: Tables; engine: Engine },
+): ModelLines {
   const table = withUniqueColumns(name, described)
   const keys = Object.keys(table.columns).filter((column) => table.columns[column]?.isPrimaryKey)
   const list = (columns: readonly string[]) => `[${columns.join(', ')}]`
   return {
     fields: [
       ...Object.entries(table.columns).map(([column, shape]) =>
-        field(column, shape, engine, keys.length === 1),
+        field(column, shape, { engine, isAlone: keys.length === 1 }),
       ),
       ...relationsOf(name, tables),
     ],
@@ -109,7 +112,12 @@ const TYPES: Readonly<Record<Engine, Readonly<Record<string, string>>>> = {
   },
 }
 
-function field(name: string, column: Column, engine: Engine, isAlone: boolean): [string, ...string[]] {
+/** @param options.isAlone whether the model has one key, which is an attribute of its field */
+function field(
+  name: string,
+  column: Column,
+  { engine, isAlone }: { engine: Engine; isAlone: boolean },
+): [string, ...string[]] {
   const { type, isNullable, isPrimaryKey, isAutoIncrement, isUnique, default: value } = column
   const known = TYPES[engine][type] ?? (/^varchar/.test(type) ? 'String' : `Unsupported("${type}")`)
   const initial = isAutoIncrement ? 'autoincrement()' : defaultText(value)

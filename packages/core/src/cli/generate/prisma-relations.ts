@@ -1,4 +1,4 @@
-import type { Tables } from '../../database/tables.ts'
+import type { Tables } from '../../database/schema/table.ts'
 
 /** A reference from one table to another. */
 interface Relation {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { Engine } from '../../database/mapping.ts'
-import type { Tables } from '../../database/tables.ts'
+import type { Engine } from '../../database/schema/mapping.ts'
+import type { Tables } from '../../database/schema/table.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
 import { databaseFile, ORIGIN } from './database-file.ts'
 import { drizzleFile } from './drizzle-file.ts'

@@ -8,11 +8,11 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { createStatements } from '../../database/create-table.ts'
-import { INTERNAL_SCHEMA } from '../../database/internal-tables.ts'
-import type { Engine } from '../../database/mapping.ts'
-import { postgresTypes, sqliteTypes } from '../../database/migrations.ts'
-import type { Tables } from '../../database/tables.ts'
+import { createStatements } from '../../database/schema/create-table.ts'
+import { INTERNAL_SCHEMA } from '../../database/schema/internal-tables.ts'
+import type { Engine } from '../../database/schema/mapping.ts'
+import { postgresTypes, sqliteTypes } from '../../database/schema/migrations.ts'
+import type { Tables } from '../../database/schema/table.ts'
 
 /** The first line of a generated SQL file. */
 export const SQL_ORIGIN = '-- Written by "sallyport generate"'

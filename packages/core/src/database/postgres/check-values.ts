@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
-import type { Query } from './driver.ts'
+import type { Query } from './drivers/driver.ts'
 
 const MOMENT = Date.UTC(2001, 1, 3, 4, 5, 6, 789)
 

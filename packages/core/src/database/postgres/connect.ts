@@ -1,11 +1,11 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
-import { checkSchema, INTERNAL_SCHEMA } from '../internal-tables.ts'
-import { driverOf } from './client-driver.ts'
-import type { PostgresClient, PostgresHttpClient } from './clients.ts'
-import type { PostgresDriver, Query } from './driver.ts'
+import { checkSchema, INTERNAL_SCHEMA } from '../schema/internal-tables.ts'
+import { driverOf } from './drivers/client-driver.ts'
+import type { PostgresClient, PostgresHttpClient } from './drivers/clients.ts'
+import type { PostgresDriver, Query } from './drivers/driver.ts'
+import { urlDriver } from './drivers/url-driver.ts'
 import { statementNames } from './statement-names.ts'
-import { urlDriver } from './url-driver.ts'
 
 /** A URL, or a client of the app. */
 export type PostgresSource<Client = PostgresClient> = string | { readonly pool: Client }

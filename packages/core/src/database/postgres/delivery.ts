@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Query } from './driver.ts'
+import type { Query } from './drivers/driver.ts'
 
 /** Not a valid entry of the log. Other nodes ignore it. */
 const PREFIX = 'sallyport-delivery-'

@@ -11,9 +11,9 @@ import {
   type SchemableIdentifierNode,
 } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { INTERNAL_SCHEMA } from '../internal-tables.ts'
-import type { PostgresDriver, ReservedConnection } from './driver.ts'
-import { orUnavailable } from './errors.ts'
+import { INTERNAL_SCHEMA } from '../schema/internal-tables.ts'
+import type { PostgresDriver, ReservedConnection } from './drivers/driver.ts'
+import { orUnavailable } from './drivers/errors.ts'
 
 /**
  * Creates the Kysely dialect for a driver. Errors of a connection become `SESSIONS_UNAVAILABLE`.

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { quote } from '../mapping.ts'
-import type { TableTriggers } from '../postgres-triggers.ts'
-import type { AuthKysely } from '../schema.ts'
-import { INTERNAL_TABLES } from '../tables.ts'
+import type { AuthKysely } from '../schema/kysely-tables.ts'
+import { quote } from '../schema/mapping.ts'
+import type { TableTriggers } from '../schema/postgres-triggers.ts'
+import { INTERNAL_TABLES } from '../schema/tables.ts'
 
 /** What a database has of the feed. */
 export interface FeedState {
@@ -76,30 +76,4 @@ export async function findTables(
       join pg_class c on c.oid = to_regclass(name)`.execute(db)
   const byRow = rows.filter(({ isByRow }) => isByRow)
   return { tables: rows.map(({ name }) => name), byRow: new Set(byRow.map(({ name }) => name)) }
-}
-
-/** Returns the statements that give the current role the rights to create the schema and the triggers. */
-export async function missingGrants(
-  db: AuthKysely,
-  { schema, tables }: { schema: string; tables: readonly string[] },
-): Promise<string[]> {
-  const { rows } = await sql<{ text: string }>`
-    select format('grant create on database %I to %I', current_database(), current_user) as text
-      where not has_database_privilege(current_database(), 'create')
-        and not exists (select from pg_namespace where nspname = ${schema})
-    union all
-    select format('grant usage, create on schema %I to %I', nspname, current_user) from pg_namespace
-      where nspname = ${schema}
-        and not (has_schema_privilege(oid, 'usage') and has_schema_privilege(oid, 'create'))
-    union all
-    select format('grant select, insert, update, delete on all tables in schema %I to %I', nspname, current_user)
-      from pg_namespace n where nspname = ${schema} and exists (
-        select from pg_class c where relnamespace = n.oid and relkind = 'r' and not (
-          has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
-          and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')))
-    union all
-    select format('grant trigger on %s to %I', name, current_user)
-      from json_array_elements_text(${JSON.stringify(tables)}::json) as given (name)
-      where not has_table_privilege(to_regclass(name), 'trigger')`.execute(db)
-  return rows.map(({ text }) => text)
 }

@@ -1,13 +1,13 @@
 import { withDeadline } from '../../protocol/deadline.ts'
 import { backOff } from '../../protocol.ts'
 import { memoryFeed, type Revocation, type RevocationFeed } from '../../revocations/feed.ts'
-import { channelOf, internalTable } from '../internal-tables.ts'
 import { missesInternalTable } from '../restore-tables.ts'
-import { RECONNECT_PAUSE } from './attempts.ts'
+import { channelOf, internalTable } from '../schema/internal-tables.ts'
 import type { PostgresConnector } from './connect.ts'
 import { deliveryTest } from './delivery.ts'
-import type { Listening, Query } from './driver.ts'
-import { isStatementFault } from './errors.ts'
+import { RECONNECT_PAUSE } from './drivers/attempts.ts'
+import type { Listening, Query } from './drivers/driver.ts'
+import { isStatementFault } from './drivers/errors.ts'
 import { openLog } from './log-reader.ts'
 
 /** How often to read the log without a notification, in case the connection has died. */

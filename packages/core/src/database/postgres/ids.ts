@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
 import type { IdType, IdTypes } from '../../session/id-types.ts'
-import { type Names, quote } from '../mapping.ts'
-import type { Query } from './driver.ts'
+import { type Names, quote } from '../schema/mapping.ts'
+import type { Query } from './drivers/driver.ts'
 
 const TYPES: Readonly<Record<string, IdType>> = {
   text: 'text',

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { quote } from '../mapping.ts'
-import { createInternalTables, type MigrationDialect } from '../migrations.ts'
-import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../postgres-triggers.ts'
-import type { AuthKysely } from '../schema.ts'
-import { sqlState } from './errors.ts'
-import { type FeedState, findTables, missingGrants, type NamedTriggers, readFeedState } from './feed-state.ts'
+import type { AuthKysely } from '../schema/kysely-tables.ts'
+import { quote } from '../schema/mapping.ts'
+import { createInternalTables, type MigrationDialect } from '../schema/migrations.ts'
+import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../schema/postgres-triggers.ts'
+import { type FeedState, findTables, type NamedTriggers, readFeedState } from './feed-state.ts'
+import { explain, LOCK_TIMEOUT, PERMISSION_DENIED, stateOf } from './install-faults.ts'
 
 /** The key of the advisory lock under which nodes that start together create the triggers in turn. */
 const INSTALLING = 7_255_597
@@ -15,12 +15,6 @@ const INSTALLING = 7_255_597
 /** Creating a trigger waits for every open transaction of its table, and new ones wait for it. */
 const LOCK_TIMEOUT_MS = 500
 const MAX_ATTEMPTS = 5
-
-/** The SQLSTATEs of a missing right, and of a statement after Kysely's migrator has caught that error. */
-const PERMISSION_DENIED = '42501'
-const TRANSACTION_ABORTED = '25P02'
-/** The SQLSTATE of a lock that wasn't free in time. */
-const LOCK_TIMEOUT = '55P03'
 
 export interface FeedOptions extends WatchedColumns {
   /** If true, a missing right is a warning. @default with a mapping */
@@ -109,46 +103,4 @@ async function retryLocks(attempt: () => Promise<void>): Promise<void> {
     }
     await sleep(LOCK_TIMEOUT_MS)
   }
-}
-
-/** Returns the SQLSTATE of an error or of its cause. */
-function stateOf(error: unknown): string | null {
-  return sqlState(error) ?? (error instanceof Error ? sqlState(error.cause) : null)
-}
-
-interface Fault {
-  readonly fault: unknown
-  readonly schema: string
-  /** Their quoted names. */
-  readonly tables: readonly string[]
-}
-
-/** Returns what the operator must do, or null for another error. */
-async function explain(db: AuthKysely, { fault, schema, tables }: Fault): Promise<string | null> {
-  const state = stateOf(fault)
-  switch (state) {
-    case LOCK_TIMEOUT:
-      return 'A long transaction blocks the triggers on sessions and users. End it, and restart this process.'
-    case PERMISSION_DENIED:
-    case TRANSACTION_ABORTED: {
-      const grants = await missingGrants(db, { schema, tables })
-      if (state === TRANSACTION_ABORTED && grants.length === 0) return null
-      const next =
-        grants.length === 0 ? 'Start it once as the owner of the schema.' : `Run: ${grants.join('; ')};`
-      return `The role may not create the tables and triggers of the schema ${schema}. ${next}`
-    }
-    default:
-      return null
-  }
-}
-
-/** Turns a missing right into an error that names the grants. Other errors stay as they are. */
-export async function toGrantError(
-  db: AuthKysely,
-  { error, schema }: { error: unknown; schema: string },
-): Promise<unknown> {
-  const state = stateOf(error)
-  if (state !== PERMISSION_DENIED && state !== TRANSACTION_ABORTED) return error
-  const problem = await explain(db, { fault: error, schema, tables: [] })
-  return problem === null ? error : new ConfigurationError(problem, { cause: error })
 }

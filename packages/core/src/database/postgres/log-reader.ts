@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { withDeadline } from '../../protocol/deadline.ts'
 import type { Revocation } from '../../revocations/feed.ts'
-import type { Query } from './driver.ts'
+import type { Query } from './drivers/driver.ts'
 
 /** The size of a page of the log. Each page is published in a separate turn of the event loop. */
 const PAGE_SIZE = 500

@@ -1,8 +1,8 @@
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
-import type { LookupConnection, LookupConnections, LookupEvents } from './driver.ts'
-import { isStatementFault } from './errors.ts'
+import type { LookupConnection, LookupConnections, LookupEvents } from './drivers/driver.ts'
+import { isStatementFault } from './drivers/errors.ts'
 
 const MAX_BATCH = 256
 const MAX_RESULTS_PER_TURN = 64

@@ -1,4 +1,4 @@
-import type { LookupConnections, LookupEvents, PostgresDriver } from './driver.ts'
+import type { LookupConnections, LookupEvents, PostgresDriver } from './drivers/driver.ts'
 
 /**
  * Runs lookups on the app's own pool. The pool replaces connections that fail, so there is never an outage to

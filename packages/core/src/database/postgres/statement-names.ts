@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Query, Statement } from './driver.ts'
-import { sqlState } from './errors.ts'
+import type { Query, Statement } from './drivers/driver.ts'
+import { sqlState } from './drivers/errors.ts'
 
 /** The name exists on this connection already, or doesn't exist: a pooler has switched the connection. */
 const FOREIGN_NAMES = new Set<unknown>(['42P05', '26000'])

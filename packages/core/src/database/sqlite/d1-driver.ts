@@ -1,10 +1,10 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { Row } from '../../session/session-row.ts'
-import type { D1Client } from './client.ts'
+import type { D1Client } from './connections/client.ts'
 import type { SqliteStoreDriver } from './driver.ts'
+import { remoteLookups } from './find-remote-session.ts'
 import { leaseFeed } from './lease-feed.ts'
-import { remoteLookups } from './sessions.ts'
 
 /**
  * Creates the driver of a Cloudflare D1 database, which has no interactive transactions and is only read.

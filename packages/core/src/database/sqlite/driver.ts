@@ -4,9 +4,9 @@ import type { RevocationFeed } from '../../revocations/feed.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
 import type { SessionReader, SessionStore } from '../../session/session.ts'
 import type { Row } from '../../session/session-row.ts'
-import type { Problem } from '../inspect.ts'
-import type { StoreMapping } from '../mapping.ts'
-import type { SessionSql } from '../session-sql.ts'
+import type { SessionSql } from '../find-session-sql.ts'
+import type { Problem } from '../schema/inspect.ts'
+import type { StoreMapping } from '../schema/mapping.ts'
 
 /** Runs a statement and returns its rows. */
 export type RunStatement = (sql: string, parameters?: readonly unknown[]) => Promise<Row[]>

@@ -1,7 +1,7 @@
 import type { DatabaseConnection, Dialect, QueryResult } from 'kysely'
-import type { LibsqlResult, LibsqlTransaction } from './client.ts'
-import type { RetryWhileBusy } from './errors.ts'
-import type { LibsqlStatements } from './libsql-statements.ts'
+import type { LibsqlResult, LibsqlTransaction } from './connections/client.ts'
+import type { RetryWhileBusy } from './connections/errors.ts'
+import type { LibsqlStatements } from './connections/libsql-statements.ts'
 import { encode, writeQueueDialect } from './write-queue.ts'
 
 /** Creates the Kysely dialect of `@libsql/client`. Like the others, it has one queue for writes. */

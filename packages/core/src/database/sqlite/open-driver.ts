@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
-import type { D1Client, SqliteClient, SqliteSource } from './client.ts'
-import { openFile, openSiblings, toPath } from './connect.ts'
+import type { D1Client, SqliteClient, SqliteSource } from './connections/client.ts'
+import { openFile, openSiblings, toPath } from './connections/connect.ts'
 import { d1Driver } from './d1-driver.ts'
 import type { SqliteDriver, SqliteStoreDriver } from './driver.ts'
 import { libsqlDriver } from './libsql-driver.ts'

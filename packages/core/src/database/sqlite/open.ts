@@ -1,34 +1,22 @@
-import { existsSync } from 'node:fs'
 import { Kysely } from 'kysely'
-import { ConfigurationError } from '../../protocol/errors.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
-import { checkMapping } from '../check-mapping.ts'
-import type {
-  MappingOptions,
-  OpenedDatabase,
-  OpenedReader,
-  OpenedStore,
-  OwnTablesOptions,
-} from '../database.ts'
-import { expectedOfDatabase, expectedOfStore } from '../expected.ts'
-import { type Expected, inspect } from '../inspect.ts'
-import { isInspecting, offerInspection } from '../inspect-opened.ts'
-import { ownNames } from '../mapped-names.ts'
-import { mappedSessions } from '../mapped-sessions.ts'
-import { createInternalTables, sqliteTypes } from '../migrations.ts'
-import { requireOwnWrites } from '../own-writes.ts'
-import { prepareTables } from '../prepare-tables.ts'
-import { pruneFeedHourly } from '../prune-feed.ts'
-import { restoringDialect, restoringLimits, type TableRestorer } from '../restore-tables.ts'
-import type { AuthKysely, AuthTables } from '../schema.ts'
-import { sessionSql } from '../session-sql.ts'
-import { type Tables, USER_TABLES, withColumns } from '../tables.ts'
+import type { OpenedDatabase, OwnTablesOptions } from '../database.ts'
+import { sessionSql } from '../find-session-sql.ts'
+import { restoringLimits } from '../limits.ts'
+import { restoringDialect } from '../restore-tables.ts'
+import { applyNames } from '../schema/apply-names.ts'
+import { expectedOfDatabase } from '../schema/expected.ts'
+import { inspect } from '../schema/inspect.ts'
+import { isInspecting, offerInspection } from '../schema/inspect-opened.ts'
+import type { AuthTables } from '../schema/kysely-tables.ts'
+import { sqliteTypes } from '../schema/migrations.ts'
+import { prepareTables } from '../schema/prepare-tables.ts'
+import type { Tables } from '../schema/table.ts'
 import { watchDatabase } from '../watch-database.ts'
-import type { D1Client, SqliteClient, SqliteSource } from './client.ts'
-import { toPath } from './connect.ts'
-import type { SqliteDriver } from './driver.ts'
-import { installTables } from './install-tables.ts'
+import type { SqliteSource } from './connections/client.ts'
+import { requireFile } from './connections/connect.ts'
+import { installTables, RESTORER } from './install-tables.ts'
 import { openDriver } from './open-driver.ts'
 import { PASS_MS } from './polling-feed.ts'
 
@@ -39,9 +27,6 @@ export interface SqliteOptions extends OwnTablesOptions {
   /** Whether to create a missing file. @default true */
   readonly create?: boolean
 }
-
-/** Options of {@link openSqliteStore}. */
-export type SqliteStoreOptions = Pick<SqliteOptions, 'busyTimeoutMs'> & MappingOptions
 
 /**
  * Opens a SQLite file, creates it if it is missing, and migrates its tables. With `migrate: false`, another
@@ -65,19 +50,16 @@ export async function openSqlite(
   options: SqliteOptions = {},
 ): Promise<OpenedDatabase<unknown>> {
   const { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS, migrate: migrates = true } = options
-  const { names, mapping, plugins } = ownNames(options)
+  const { names, mapping, plugins } = applyNames(options)
   if (!(create && migrates) || isInspecting()) requireFile(source)
   const driver = await openDriver(source, { busyTimeoutMs, wal: migrates && !isInspecting() })
   const kysely = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, RESTORER), plugins })
-  const expectedWith = (tables: Tables = {}) =>
-    expectedOfDatabase(sqliteTypes, {
-      ...{ migrates, names },
-      tables: { ...tables, ...withColumns(USER_TABLES, columns) },
-    })
+  const expectedWith = (pluginTables: Tables = {}) =>
+    expectedOfDatabase(sqliteTypes, { pluginTables, columns, migrates, names })
   try {
     await offerInspection({ db: kysely, expectedWith })
     const migrations = await prepareTables(kysely, sqliteTypes, { columns, migrates, names })
-    await install(kysely, driver)
+    await installTables(kysely, driver)
     const sql = sessionSql('sqlite', mapping, columns)
     const sessions = driver.sessions({ columns, mapping })
     const revocations = driver.feed(sql, migrates ? PASS_MS.own : PASS_MS.mapped)
@@ -103,96 +85,4 @@ export async function openSqlite(
     driver.close()
     throw error
   }
-}
-
-/**
- * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
- * only reads those tables, and polls the file for changes.
- * @param source as for {@link openSqlite}, or `{ client }` with a database of Cloudflare D1
- * @param options with the names and date encoding of those tables. One row is read to check them
- * @throws ConfigurationError if the file doesn't exist, or the mapping doesn't fit its tables
- */
-export function openSqliteStore(source: SqliteSource, options: SqliteStoreOptions): Promise<OpenedStore>
-export function openSqliteStore(
-  source: { readonly client: D1Client },
-  options: SqliteStoreOptions,
-): Promise<OpenedReader>
-export async function openSqliteStore(
-  source: SqliteSource<SqliteClient | D1Client>,
-  options: SqliteStoreOptions,
-): Promise<OpenedReader | OpenedStore> {
-  const { mapping, columns = NO_COLUMNS, busyTimeoutMs = 5_000 } = options
-  requireFile(source)
-  const driver = await openDriver(source, { busyTimeoutMs, wal: false })
-  try {
-    const check = () =>
-      checkMapping('sqlite', options, async (statement) => (await driver.read(statement))[0])
-    const expected = expectedOfStore(sqliteTypes, options)
-    const writer = 'dialect' in driver ? createWriter(driver) : null
-    if (writer !== null) await offerInspection({ db: writer.db, expectedWith: () => expected, check })
-    await check()
-    const sql = sessionSql('sqlite', mapping, columns)
-    const revocations = driver.feed(sql, PASS_MS.mapped)
-    const reader = { sessions: driver.lookups(sql, columns), revocations }
-    const close = () => {
-      revocations.close()
-      driver.close()
-    }
-    if (writer === null) return { ...reader, limits: driver.limits, close: async () => close() }
-    const { db, limits, stop } = await openWriter(writer, expected)
-    const locks = { sql, columns }
-    return {
-      ...reader,
-      limits,
-      locks,
-      ...mappedSessions({ db, locks, revocations }),
-      async close() {
-        stop()
-        close()
-      },
-    }
-  } catch (error) {
-    driver.close()
-    throw error
-  }
-}
-
-function createWriter(driver: SqliteDriver) {
-  return { driver, db: new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, RESTORER) }) }
-}
-
-/** Creates our tables, and watches and prunes them until it's stopped. */
-async function openWriter({ driver, db }: ReturnType<typeof createWriter>, expected: Expected) {
-  await install(db, driver)
-  const stopPruning = pruneFeedHourly(db, 'sqlite')
-  const stopWatching = await watchDatabase({
-    inspect: async () => [...(await inspect(db, expected)), ...driver.problems()],
-    repair: () => RESTORER.restore(db),
-  })
-  return {
-    db,
-    limits: restoringLimits(driver.limits, { restorer: RESTORER, db }),
-    stop() {
-      stopPruning()
-      stopWatching()
-    },
-  }
-}
-
-/** Creates our internal tables, and checks that the client reads what it has written. */
-async function install(db: AuthKysely, driver: SqliteDriver): Promise<void> {
-  await installTables(db)
-  if (driver.isReplicable)
-    await requireOwnWrites(db, { read: driver.read, fix: 'Pass a client for the server.' })
-}
-
-const RESTORER: TableRestorer = {
-  internal: sqliteTypes,
-  restore: (db) => createInternalTables(db, sqliteTypes),
-}
-
-function requireFile(source: SqliteSource<unknown>): void {
-  const path = typeof source === 'string' ? toPath(source) : ':memory:'
-  if (path !== ':memory:' && !existsSync(path))
-    throw new ConfigurationError(`Database ${path} not found. Check the path.`)
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { memoryFeed } from '../../revocations/feed.ts'
 import type { SessionKey } from '../../session/session.ts'
-import type { SessionSql } from '../session-sql.ts'
+import type { SessionSql } from '../find-session-sql.ts'
 import type { OpenFeed } from './driver.ts'
 
 /** How often the version of the file is read. */

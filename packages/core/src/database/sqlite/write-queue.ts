@@ -11,9 +11,9 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { INTERNAL_SCHEMA, prefixed } from '../internal-tables.ts'
-import type { SqliteConnection } from './connection.ts'
-import { createBusyRetry, type RetryWhileBusy } from './errors.ts'
+import { INTERNAL_SCHEMA, prefixed } from '../schema/internal-tables.ts'
+import type { SqliteConnection } from './connections/connection.ts'
+import { createBusyRetry, type RetryWhileBusy } from './connections/errors.ts'
 
 /**
  * Creates the Kysely dialect for the connection that writes. Statements are queued, and a transaction holds

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import * as z from 'zod/mini'
-import type { AuditTable } from '../../database/schema.ts'
+import type { AuditTable } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, ChangeEvent, RecordEvent } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'

@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import * as z from 'zod/mini'
-import { type AuthTables, toNullableDate } from '../../database/schema.ts'
+import { type AuthTables, toNullableDate } from '../../database/schema/kysely-tables.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id, session } from '../../endpoints/plain-schemas.ts'
 import { listSessionsOf } from '../../endpoints/session-list.ts'

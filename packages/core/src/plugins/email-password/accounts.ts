@@ -1,7 +1,7 @@
 import type { SelectQueryBuilder } from 'kysely'
 import * as z from 'zod/mini'
 import { type AnyDatabase, toSessionDatabase } from '../../database/database.ts'
-import { type AuthKysely, type AuthTables, toNullableDate } from '../../database/schema.ts'
+import { type AuthKysely, type AuthTables, toNullableDate } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'

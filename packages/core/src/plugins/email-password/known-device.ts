@@ -1,4 +1,4 @@
-import type { AuthKysely } from '../../database/schema.ts'
+import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { describeDevice } from '../../endpoints/session-list.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'

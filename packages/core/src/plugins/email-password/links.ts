@@ -1,4 +1,4 @@
-import type { AuthKysely } from '../../database/schema.ts'
+import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'

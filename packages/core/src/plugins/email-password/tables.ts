@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { Migrations } from '../../database/migrations.ts'
-import type { AuthTables, Timestamp } from '../../database/schema.ts'
+import type { AuthTables, Timestamp } from '../../database/schema/kysely-tables.ts'
+import type { Migrations } from '../../database/schema/migrations.ts'
 
 export type LinkPurpose = 'verify-email' | 'change-email' | 'reset-password' | 'undo-email-change'
 

@@ -1,4 +1,4 @@
-import type { AuthKysely } from '../../database/schema.ts'
+import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
 import type { OrganizationResponse } from '../../protocol.ts'

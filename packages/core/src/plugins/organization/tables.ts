@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import * as z from 'zod/mini'
-import type { Migrations } from '../../database/migrations.ts'
-import type { AuthTables, Timestamp } from '../../database/schema.ts'
+import type { AuthTables, Timestamp } from '../../database/schema/kysely-tables.ts'
+import type { Migrations } from '../../database/schema/migrations.ts'
 import type { ActiveOrganizationResponse } from '../../protocol.ts'
 import type { ForeignColumn } from '../../session/added-columns.ts'
 

@@ -229,11 +229,9 @@ describe.each(await databaseKinds())('sallyport doctor --database of an app in $
     expect(await host.run(bare, { cwd: directory })).toMatchObject({ code: 1 })
 
     await database.run(`drop trigger ${schema}_session_deleted on sessions`)
-    await database.run(`do $$ declare found text; begin
-        select p.proname into found from pg_trigger t join pg_proc p on p.oid = t.tgfoid
-          where t.tgname = 'auth_internal_session_changed' and t.tgrelid = 'sessions'::regclass;
-        update pg_proc set prosrc = prosrc || '-- older' where proname = found;
-      end $$`)
+    await database.run(`update pg_proc set prosrc = prosrc || '-- older' where oid = (
+      select tgfoid from pg_trigger
+        where tgname = 'auth_internal_session_changed' and tgrelid = 'sessions'::regclass)`)
     const fix = 'Restart the app with a role that may create it'
     expect(await problems(database, { schema, mapping })).toEqual([
       {

@@ -1,0 +1,34 @@
+import pLimit from 'p-limit'
+import { backOff } from '../../../protocol.ts'
+
+export const RECONNECT_PAUSE: { minMs: number; maxMs: number } = { minMs: 50, maxMs: 500 }
+
+/**
+ * Limits how many connections open at the same time. After a failed attempt, others fail with its error for
+ * up to half a second. Then one attempt at a time is made until one succeeds, to not flood a server that
+ * comes back.
+ */
+export function connectionAttempts(
+  concurrency: number,
+): <Result>(attempt: () => Promise<Result>) => Promise<Result> {
+  const limit = pLimit(concurrency)
+  let failures = 0
+  let failed: { readonly error: unknown; readonly until: number } | null = null
+
+  return (attempt) =>
+    limit(async () => {
+      if (failed !== null && performance.now() < failed.until) throw failed.error
+      try {
+        const result = await attempt()
+        failures = 0
+        failed = null
+        limit.concurrency = concurrency
+        return result
+      } catch (error) {
+        failures++
+        failed = { error, until: performance.now() + backOff(failures, RECONNECT_PAUSE) }
+        limit.concurrency = 1
+        throw error
+      }
+    })
+}

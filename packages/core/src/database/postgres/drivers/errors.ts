@@ -1,0 +1,27 @@
+import { AuthError, isAuthError } from '../../../protocol/errors.ts'
+import { isConflict } from '../../../session/conflict.ts'
+
+/** Wrong SQL, a value of the wrong type, a broken constraint, or the state of the transaction. */
+const STATEMENT_FAULTS = /^(0A|21|22|23|25P02|2F|34|3B|42|44|P0)/
+
+export const UNDEFINED_TABLE = '42P01'
+
+/** Returns the SQLSTATE of a database error; null for a connection error. */
+export function sqlState(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null
+}
+
+/** Returns whether the statement failed, and the connection still works. */
+export function isStatementFault(error: unknown): boolean {
+  const state = sqlState(error)
+  return isConflict(error) || (state !== null && STATEMENT_FAULTS.test(state))
+}
+
+/** Turns every error that isn't the statement's fault into `SESSIONS_UNAVAILABLE`. */
+export function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
+  return work.catch((error: unknown) => {
+    if (isAuthError(error) || isStatementFault(error)) throw error
+    throw new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
+  })
+}

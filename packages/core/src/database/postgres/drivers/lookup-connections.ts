@@ -1,0 +1,80 @@
+import type { Client } from 'pg'
+import { backOff } from '../../../protocol.ts'
+import { RECONNECT_PAUSE } from './attempts.ts'
+import type { LookupConnection, LookupConnections, LookupEvents } from './driver.ts'
+import { pgQuery } from './pg-driver.ts'
+
+/** One connection runs the lookups, the other is a standby. */
+const CONNECTIONS = 2
+
+interface PgLookupConnection extends LookupConnection {
+  readonly client: Client
+}
+
+/** Keeps two connections for lookups, and replaces one that fails. */
+export function lookupConnections(
+  connect: () => Promise<Client>,
+  { prepare, onReady, onOutage }: LookupEvents,
+): LookupConnections {
+  const connections: PgLookupConnection[] = []
+  const opened = Promise.withResolvers<void>()
+  opened.promise.catch(() => {})
+  let preparing: Promise<void> | null = null
+  let isConnecting = false
+  let isClosed = false
+
+  async function keepConnected(): Promise<void> {
+    if (isConnecting) return
+    isConnecting = true
+    let failures = 0
+    while (!isClosed && connections.length < CONNECTIONS) {
+      try {
+        await addConnection()
+        failures = 0
+      } catch (error) {
+        failures++
+        opened.reject(error)
+        if (connections.length === 0) onOutage(error)
+        await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())
+      }
+    }
+    isConnecting = false
+  }
+
+  async function addConnection(): Promise<void> {
+    const client = await connect()
+    if (isClosed) return void client.end()
+    const connection = { client, query: pgQuery(client) }
+    preparing = prepare(connection)
+    await preparing.catch((error: unknown) => {
+      void client.end().catch(() => {})
+      throw error
+    })
+    if (isClosed) return void client.end()
+    client.once('end', () => replace(connection))
+    connections.push(connection)
+    opened.resolve()
+    onReady()
+  }
+
+  function replace(connection: LookupConnection): void {
+    const replaced = connections.find((each) => each === connection)
+    if (replaced !== undefined) connections.splice(connections.indexOf(replaced), 1)
+    void replaced?.client.end().catch(() => {})
+    void keepConnected()
+  }
+
+  void keepConnected()
+  return {
+    opened: opened.promise,
+    current: () => connections[0],
+    spare: () => connections[1],
+    replace,
+    async close(running) {
+      isClosed = true
+      // PostgreSQL finishes the statement of a closed connection and keeps its locks. The app may migrate.
+      await Promise.allSettled([running, preparing])
+      for (const { client } of connections.splice(0)) void client.end()
+    },
+  }
+}

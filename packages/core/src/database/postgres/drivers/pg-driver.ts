@@ -1,0 +1,148 @@
+import { withDeadline } from '../../../protocol/deadline.ts'
+import { quote } from '../../schema/mapping.ts'
+import type { PgConnection, PgPool, PgPoolClient } from './clients.ts'
+import type {
+  ListenEvents,
+  Listening,
+  PostgresDriver,
+  Query,
+  ReservedConnection,
+  Statement,
+  StatementResult,
+} from './driver.ts'
+import { isStatementFault } from './errors.ts'
+import { followTransaction } from './transaction-state.ts'
+import { decodeRows } from './values.ts'
+
+interface PgOptions {
+  /** Prepares a connection that wasn't used before. Its error closes the connection. */
+  readonly prepare?: (query: Query) => Promise<void>
+  /** After this, a connection that doesn't respond is closed. @default the timeouts of the pool */
+  readonly timeoutMs?: number
+}
+
+/** Runs statements on a `Pool` of `pg`, or one of the same shape. */
+export function pgPoolDriver(
+  pool: PgPool,
+  { prepare, timeoutMs }: PgOptions = {},
+): Required<Pick<PostgresDriver, 'query' | 'connect' | 'listen'>> {
+  const prepared = new WeakSet<PgPoolClient>()
+  const timed = <Result>(work: Promise<Result>) =>
+    timeoutMs === undefined ? work : withDeadline(work, timeoutMs)
+
+  async function acquire(): Promise<PgPoolClient> {
+    const connecting = pool.connect()
+    const client = await timed(connecting).catch((error: unknown) => {
+      // The pool may still open it.
+      connecting.then((late) => late.release()).catch(() => {})
+      throw error
+    })
+    // A running query gets the error too. Without a listener, a connection in use would end the process.
+    client.on('error', ignore)
+    // The app may have left a transaction open, in which a lookup would read an old snapshot.
+    if (!isIdle(client)) {
+      release(client, true)
+      return acquire()
+    }
+    if (prepare === undefined || prepared.has(client)) return client
+    await prepare((statement) => timed(pgQuery(client)(statement))).catch((error: unknown) => {
+      release(client, true)
+      throw error
+    })
+    prepared.add(client)
+    return client
+  }
+
+  function release(client: PgPoolClient, discard: boolean): void {
+    client.release(discard)
+    client.removeListener('error', ignore)
+  }
+
+  async function connect(): Promise<ReservedConnection> {
+    const client = await acquire()
+    const run = pgQuery(client)
+    const { query, isOpen } = followTransaction((statement) => timed(run(statement)))
+    return {
+      query,
+      // Never reuse a connection that was abandoned in a statement or transaction.
+      release: (discard = false) => release(client, discard || isOpen() || !isIdle(client)),
+    }
+  }
+
+  return {
+    connect,
+    async query<Row>(statement: Statement) {
+      const connection = await connect()
+      try {
+        const result = await connection.query<Row>(statement)
+        connection.release()
+        return result
+      } catch (error) {
+        connection.release(!isStatementFault(error))
+        throw error
+      }
+    },
+    async listen(channel, events) {
+      const client = await acquire()
+      let isReleased = false
+      const end = () => {
+        if (!isReleased) release(client, true)
+        isReleased = true
+      }
+      return pgListening(client, {
+        channel,
+        events,
+        end,
+        query: (statement) => timed(pgQuery(client)(statement)),
+      })
+    },
+  }
+}
+
+const ignore = () => {}
+
+interface ListeningOptions {
+  readonly channel: string
+  readonly events: ListenEvents
+  /** Closes the connection. */
+  readonly end: () => void
+  readonly query?: Query
+}
+
+/** Listens on a connection that isn't used for anything else but the log. */
+export async function pgListening(
+  client: PgConnection,
+  { channel, events, end, query = pgQuery(client) }: ListeningOptions,
+): Promise<Listening> {
+  let isClosed = false
+  const close = () => {
+    isClosed = true
+    end()
+  }
+  client.once('end', events.onEnd)
+  client.on('notification', ({ payload = '' }) => {
+    if (!isClosed) events.onPayload(payload)
+  })
+  try {
+    await query({ text: `listen ${quote(channel)}` })
+  } catch (error) {
+    close()
+    throw error
+  }
+  return { query, close }
+}
+
+export function pgQuery(client: PgConnection): Query {
+  return async <Row>(statement: Statement): Promise<StatementResult<Row>> => {
+    const result = await client.query(statement as Parameters<PgConnection['query']>[0])
+    const { rows, fields, rowCount, command } = result
+    return { rows: decodeRows<Row>(rows, fields), rowCount, command }
+  }
+}
+
+/** Returns whether no statement or transaction is open. The driver's types lack `readyForQuery`. */
+function isIdle(client: object): boolean {
+  const isReady = !('readyForQuery' in client) || client.readyForQuery === true
+  const status = 'getTransactionStatus' in client ? client.getTransactionStatus : null
+  return isReady && (typeof status !== 'function' || status.call(client) === 'I')
+}

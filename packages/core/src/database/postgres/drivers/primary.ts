@@ -1,0 +1,24 @@
+import { ConfigurationError } from '../../../protocol/errors.ts'
+import { literal } from '../../schema/mapping.ts'
+import type { Query } from './driver.ts'
+
+const IN_RECOVERY = 'The server is in recovery, so its data is stale. Connect to the primary.'
+
+/** @throws ConfigurationError unless the row says that the server is a primary */
+export function checkPrimaryRow(row: { readonly standby: boolean } | undefined): void {
+  if (row?.standby !== false) throw new ConfigurationError(IN_RECOVERY)
+}
+
+/** @throws ConfigurationError if the server is in recovery */
+export async function checkPrimary(query: Query): Promise<void> {
+  const { rows } = await query<{ standby: boolean }>({ text: 'select pg_is_in_recovery() as standby' })
+  checkPrimaryRow(rows[0])
+}
+
+/**
+ * Returns an expression for an array parameter that fails on a server in recovery. The message appears as a
+ * malformed array.
+ */
+export function onPrimary(parameter: string): string {
+  return `(case when pg_is_in_recovery() then ${literal(IN_RECOVERY)} else ${parameter}::text end)`
+}

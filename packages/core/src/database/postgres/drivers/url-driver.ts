@@ -1,0 +1,105 @@
+import type { Client, ClientConfig } from 'pg'
+import { withDeadline } from '../../../protocol/deadline.ts'
+import { MAX_TIMER_MS } from '../../../protocol/settings.ts'
+import { connectionAttempts } from './attempts.ts'
+import type { PostgresDriver } from './driver.ts'
+import { lookupConnections } from './lookup-connections.ts'
+import { pgListening, pgPoolDriver } from './pg-driver.ts'
+import { checkPrimaryRow } from './primary.ts'
+
+/** Two connections for lookups, and one that listens. */
+const DEDICATED_CONNECTIONS = 3
+
+export interface ConnectionSettings {
+  readonly poolSize: number
+  readonly statementTimeoutMs: number
+  readonly connectTimeoutMs: number
+}
+
+/**
+ * Opens a pool and dedicated connections with the package `pg`. Rejects a server in recovery, whose data is
+ * stale. A pooler hides the server's process id. There, the planner's setting is not changed, because it
+ * would reach other programs.
+ */
+export async function urlDriver(
+  url: string,
+  { poolSize, statementTimeoutMs, connectTimeoutMs }: ConnectionSettings,
+): Promise<PostgresDriver> {
+  const { Client, Pool } = await import('pg')
+  const attempt = connectionAttempts(poolSize + DEDICATED_CONNECTIONS)
+  const config: ClientConfig = {
+    connectionString: url,
+    statement_timeout: statementTimeoutMs,
+    // A server that was stopped can't enforce its own timeout.
+    query_timeout: Math.min(statementTimeoutMs + 1_000, MAX_TIMER_MS),
+    keepAlive: true,
+  }
+
+  class PrimaryClient extends Client {
+    constructor(options?: ClientConfig) {
+      super({ ...options, connectionTimeoutMillis: connectTimeoutMs })
+      // A running query gets the error too. Without a listener an idle connection would end the process.
+      this.on('error', () => {})
+    }
+
+    override connect(): Promise<this>
+    override connect(callback: (error: Error) => void): void
+    override connect(callback?: (error: Error) => void): Promise<this> | undefined {
+      const connected = attempt(() => this.#connectToPrimary())
+      if (callback === undefined) return connected.then(() => this)
+      connected.then(() => (callback as () => void)(), callback)
+      return undefined
+    }
+
+    async #connectToPrimary(): Promise<void> {
+      await super.connect()
+      try {
+        const checked = this.query<{ standby: boolean }>(primaryStatement(this))
+        const { rows } = await withDeadline(checked, connectTimeoutMs)
+        checkPrimaryRow(rows[0])
+      } catch (error) {
+        void this.end()
+        throw error
+      }
+    }
+  }
+
+  const pool = new Pool({
+    ...config,
+    application_name: 'sallyport',
+    max: poolSize,
+    // Covers waiting for a free connection, behind a statement that takes as long as it may.
+    connectionTimeoutMillis: Math.min(2 * connectTimeoutMs + statementTimeoutMs, MAX_TIMER_MS),
+    allowExitOnIdle: true,
+    Client: PrimaryClient,
+  })
+  pool.on('error', () => {})
+
+  async function connect(name: string): Promise<Client> {
+    const client = new PrimaryClient({ ...config, application_name: name })
+    await client.connect()
+    return client
+  }
+
+  return {
+    ...pgPoolDriver(pool),
+    listen: async (channel, events) => {
+      const client = await connect('sallyport-listen')
+      return pgListening(client, { channel, events, end: () => void client.end().catch(() => {}) })
+    },
+    openLookups: (events) => lookupConnections(() => connect('sallyport-lookup'), events),
+    async close() {
+      if (!pool.ended && !pool.ending) await pool.end()
+    },
+  }
+}
+
+/**
+ * Also stops the planner from planning each lookup again: it assumes ten keys, and planning costs more than
+ * running it.
+ */
+function primaryStatement(client: Client): string {
+  const pid = 'processID' in client && typeof client.processID === 'number' ? client.processID : 0
+  return `select pg_is_in_recovery() as standby, case when pg_backend_pid() = ${pid}
+    then set_config('plan_cache_mode', 'force_generic_plan', false) end`
+}

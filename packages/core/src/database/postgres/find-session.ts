@@ -1,0 +1,99 @@
+import { withDeadline } from '../../protocol/deadline.ts'
+import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
+import { type IdTypes, isIdOf } from '../../session/id-types.ts'
+import type {
+  SessionKey,
+  SessionReader,
+  SessionStore,
+  SessionToken,
+  StoredSession,
+} from '../../session/session.ts'
+import { type LookupValues, sessionOf } from '../../session/session-row.ts'
+import { type SessionSql, tokenStatement } from '../find-session-sql.ts'
+import type { StoreMapping } from '../schema/mapping.ts'
+import type { PostgresConnector } from './connect.ts'
+import type { LookupConnection, Query } from './drivers/driver.ts'
+import { orUnavailable, sqlState, UNDEFINED_TABLE } from './drivers/errors.ts'
+import { onPrimary } from './drivers/primary.ts'
+import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
+import { sharedLookups } from './shared-lookups.ts'
+import { statementName } from './statement-names.ts'
+
+export interface LookupOptions {
+  readonly sql: SessionSql
+  readonly ids: IdTypes
+  /** The added columns that `sql` reads. @default none */
+  readonly columns?: AddedColumns
+}
+
+/**
+ * Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. It checks
+ * the server each time: a pooler's connections outlive a server that becomes a replica.
+ */
+function batchStatement({ session, user }: SessionSql, ids: IdTypes): string {
+  return `select k.place::int4, ${session.columns}, ${user.columns}${session.added}${user.added}
+    from unnest(${onPrimary('$1')}::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)
+    join ${session.table} s on s.${session.id} = k."id" and s.${session.userId} = k."userId"
+    join ${user.table} u on u.${user.id} = s.${session.userId}`
+}
+
+/**
+ * Runs Step 2 in batches. The first lookup is sent at once. Lookups that arrive while it runs are sent
+ * together when it returns, as one prepared statement. A lookup never joins a statement that was already
+ * sent, so it sees every earlier commit.
+ *
+ * The standby replaces a connection that doesn't respond in time. Lookups on a broken connection are retried
+ * once. Without a connection, lookups wait for the current attempt to connect. If it fails, so do they.
+ */
+export function postgresLookups(
+  { driver, named, lookupTimeoutMs: timeoutMs }: PostgresConnector,
+  { sql, ids, columns = NO_COLUMNS }: LookupOptions,
+): SessionReader & Omit<LookupQueue, 'find'> {
+  const text = batchStatement(sql, ids)
+  const name = statementName('lookup', text)
+  const added = addedLists(columns)
+
+  async function findAll(
+    { query }: LookupConnection,
+    keys: readonly SessionKey[],
+  ): Promise<(StoredSession | null)[]> {
+    const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
+    const statement = { name, text, values, rowMode: 'array' } as const
+    const found = await withDeadline(named(query)<[place: number, ...LookupValues]>(statement), timeoutMs)
+    const sessions = new Map(found.rows.map(([place, ...values]) => [place, values]))
+    return keys.map((key, index) => {
+      const values = sessions.get(index + 1)
+      return values === undefined ? null : sessionOf(key, values, added)
+    })
+  }
+
+  const { find, ...lookups } = lookupQueue({
+    openConnections: driver.openLookups ?? ((events) => sharedLookups(driver, events)),
+    prepare: (connection) => findAll(connection, []).then(() => {}, ignoreMissingTable),
+    findAll,
+    timeoutMs,
+  })
+  return {
+    findSession: (key) =>
+      isIdOf(ids.session, key.sessionId) && isIdOf(ids.user, key.userId) ? find(key) : null,
+    ...lookups,
+  }
+}
+
+/** A plugin may not have created a table that Step 2 reads. Until then lookups fail, not connections. */
+function ignoreMissingTable(error: unknown): void {
+  if (sqlState(error) !== UNDEFINED_TABLE) throw error
+}
+
+/** Reads what the token endpoint needs from our own table `session`. */
+export function postgresTokens(query: Query, mapping?: StoreMapping): SessionStore['findToken'] {
+  const text = `${tokenStatement('postgres', mapping)}$1`
+  const name = statementName('token', text)
+  return async (sessionId) => {
+    if (!isIdOf('text', sessionId)) return null
+    const { rows } = await orUnavailable(query<SessionToken>({ name, text, values: [sessionId] }))
+    const [row] = rows
+    // The driver reads `infinity` as a number.
+    return row === undefined ? null : { ...row, expiresAt: new Date(row.expiresAt) }
+  }
+}

@@ -1,0 +1,139 @@
+import { Kysely, type KyselyPlugin } from 'kysely'
+import { isAuthError } from '../../protocol/errors.ts'
+import { memoryLimits } from '../../rate-limit/memory-limits.ts'
+import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
+import { memoryFeed, type RevocationFeed } from '../../revocations/feed.ts'
+import type { AddedColumns } from '../../session/added-columns.ts'
+import type { SessionReader } from '../../session/session.ts'
+import type { Row } from '../../session/session-row.ts'
+import { restoringLimits, storedLimits } from '../limits.ts'
+import { requireOwnWrites } from '../own-writes.ts'
+import { restoringDialect, type TableRestorer } from '../restore-tables.ts'
+import { type Expected, inspect } from '../schema/inspect.ts'
+import type { AuthKysely } from '../schema/kysely-tables.ts'
+import type { StoreMapping } from '../schema/mapping.ts'
+import { type MigrationDialect, postgresTypes } from '../schema/migrations.ts'
+import { watchDatabase } from '../watch-database.ts'
+import { checkValues } from './check-values.ts'
+import {
+  connectPostgres,
+  type PostgresConnector,
+  type PostgresOptions,
+  type PostgresSource,
+} from './connect.ts'
+import { postgresDialect } from './dialect.ts'
+import type { PostgresClient, PostgresHttpClient } from './drivers/clients.ts'
+import { orUnavailable } from './drivers/errors.ts'
+import { postgresFeed } from './feed.ts'
+import type { FeedState } from './feed-state.ts'
+import { type LookupOptions, postgresLookups } from './find-session.ts'
+import { installFeed } from './install-feed.ts'
+import { statementName } from './statement-names.ts'
+
+/** This process as a node of the database. */
+export interface Node {
+  readonly kysely: AuthKysely
+  readonly connector: PostgresConnector
+  readonly types: MigrationDialect
+  readonly restorer: TableRestorer
+}
+
+interface NodeOptions extends PostgresOptions {
+  readonly mapping?: StoreMapping | undefined
+  readonly columns?: AddedColumns
+  readonly plugins?: KyselyPlugin[]
+}
+
+/** Connects, and closes the connections if `prepare` fails. */
+export async function openNode<Result>(
+  source: PostgresSource<PostgresClient | PostgresHttpClient>,
+  { plugins = [], ...options }: NodeOptions,
+  prepare: (node: Node) => Promise<Result>,
+): Promise<Result> {
+  const connector = await connectPostgres(source, options)
+  const types = postgresTypes(connector.schema)
+  const restorer: TableRestorer = {
+    internal: types,
+    restore: (db) => installFeed(db, types, options),
+  }
+  const dialect = restoringDialect(postgresDialect(connector.driver, connector), restorer)
+  try {
+    await checkValues(connector.driver.query)
+    return await prepare({ kysely: new Kysely({ dialect, plugins }), connector, types, restorer })
+  } catch (error) {
+    await connector.driver.close()
+    // While a program starts, the driver's error says more than a 503.
+    throw isAuthError(error) ? (error.cause ?? error) : error
+  }
+}
+
+interface StartedNode extends SessionReader {
+  readonly revocations: RevocationFeed
+  readonly limits: Required<RateLimitStore>
+  close(): Promise<void>
+}
+
+/** Starts the feed and the lookups. Resolves when the first lookup can be sent. */
+export async function startNode(
+  { kysely, connector, restorer, state }: Omit<Node, 'types'> & { state: FeedState },
+  options: LookupOptions,
+): Promise<StartedNode> {
+  const { driver } = connector
+  const lookups = postgresLookups(connector, options)
+  const { findSession, opened } = lookups
+  const feed = state.hasTables
+    ? postgresFeed(connector, {
+        otherConnection: (statement) => (lookups.spare() ?? driver).query(statement),
+        restore: () => restorer.restore(kysely),
+      })
+    : leaseFeed()
+  async function close(): Promise<void> {
+    const revocations = await Promise.resolve(feed).catch(() => null)
+    await Promise.all([revocations?.close(), lookups.close()])
+    await driver.close()
+  }
+  try {
+    const [revocations] = await Promise.all([feed, opened])
+    const { query } = lookups.current() ?? driver
+    const read = async (text: string, values: readonly unknown[]) => (await query({ text, values })).rows
+    if (state.hasTables) await requireOwnWrites(kysely, { read, fix: OWN_WRITES })
+    const limits = state.hasTables
+      ? restoringLimits(postgresLimits(connector), { restorer, db: kysely })
+      : memoryLimits()
+    return { findSession, revocations, limits, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const OWN_WRITES = 'Connect to the primary, without a proxy that splits reads from writes.'
+
+/** Stores rate limits with prepared statements. */
+function postgresLimits({ driver, schema }: PostgresConnector): Required<RateLimitStore> {
+  return storedLimits({ engine: 'postgres', schema }, async (text, values) => {
+    let place = 0
+    const numbered = text.replaceAll('?', () => `$${++place}`)
+    const statement = { text: numbered, values, name: statementName('limit', text) }
+    return (await orUnavailable(driver.query<Row>(statement))).rows
+  })
+}
+
+/** Watches the tables. What the role may not create was reported already, so it isn't expected. */
+export function watchNode({
+  kysely,
+  restorer,
+  state,
+  expected,
+}: Pick<Node, 'kysely' | 'restorer'> & { state: FeedState; expected: Expected }): Promise<() => void> {
+  const wanted = state.isComplete ? expected : { ...expected, internalTables: {}, triggers: {} }
+  return watchDatabase({
+    inspect: () => inspect(kysely, wanted),
+    repair: () => restorer.restore(kysely),
+  })
+}
+
+/** Publishes the changes of this process. Streams of others end within their lease. */
+function leaseFeed(): Awaited<ReturnType<typeof postgresFeed>> {
+  return Object.assign(memoryFeed(), { close: async () => {} })
+}

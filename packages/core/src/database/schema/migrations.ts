@@ -1,0 +1,137 @@
+import { type Kysely, type SchemaModule, sql } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import { adoptTables, readColumns } from './adopt-tables.ts'
+import { type ColumnTypes, createStatements } from './create-table.ts'
+import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
+import type { AuthKysely } from './kysely-tables.ts'
+import { NEWER, newerMigrations } from './newer-migrations.ts'
+import { revocationLogStatements } from './revocation-log.ts'
+import { INTERNAL_TABLES, USER_TABLES } from './tables.ts'
+
+/** The types and names that differ between databases. */
+export interface MigrationDialect extends InternalNames, ColumnTypes {}
+
+/** ISO 8601 text, and 0 or 1. */
+export const sqliteTypes: MigrationDialect = {
+  engine: 'sqlite',
+  schema: INTERNAL_SCHEMA,
+  timestamp: sql`text`,
+  flag: sql`integer`,
+  no: sql`false`,
+  yes: sql`true`,
+}
+
+export function postgresTypes(schema: string): MigrationDialect {
+  return {
+    engine: 'postgres',
+    schema,
+    timestamp: sql`timestamptz`,
+    flag: sql`boolean`,
+    no: sql`false`,
+    yes: sql`true`,
+  }
+}
+
+/** Migrations by name, such as `0001_devices`. Each runs once, in the order of names. `db` is for raw SQL. */
+export type Migrations = Readonly<
+  Record<string, (schema: SchemaModule, types: MigrationDialect, db: Kysely<unknown>) => Promise<void>>
+>
+
+/** The names of the migrations that ran, in order. */
+export interface MigrationReport {
+  readonly applied: string[]
+}
+
+/**
+ * Runs the pending migrations of one owner in one transaction. Safe to call at every start and from several
+ * processes at once. Each owner has a separate list, so a plugin can be added and removed.
+ * @param list.owner the id of a plugin; null for our own migrations
+ *
+ * A table that exists is adopted if it has all columns. The database may be one migration ahead of this
+ * release, so a release can be rolled back.
+ * @throws ConfigurationError if a table has other columns, or the database is further ahead
+ * @throws the error of a failed migration, after rolling back all of them
+ */
+export async function migrate(
+  db: AuthKysely,
+  dialect: MigrationDialect,
+  { owner, migrations }: { owner: string | null; migrations: Migrations } = CORE,
+): Promise<MigrationReport> {
+  const newer = await newerMigrations(db, {
+    engine: dialect.engine,
+    schema: dialect.schema,
+    table: migrationTableOf(owner),
+    known: Object.keys(migrations),
+  })
+  const migrator = (executor: AuthKysely) =>
+    new Migrator({
+      db: executor,
+      provider: {
+        async getMigrations() {
+          return Object.fromEntries([
+            ...Object.entries(migrations).map(([name, up]) => [name, toMigration(up, dialect)]),
+            ...newer.map((name) => [name, NEWER]),
+          ])
+        },
+      },
+      ...migrationTables(dialect, owner),
+    })
+  const known = await migrator(db).getMigrations()
+  // A start doesn't wait for another process that writes.
+  if (known.every(({ executedAt }) => executedAt !== undefined)) return { applied: [] }
+  return db.transaction().execute(async (trx) => {
+    // In SQLite, a transaction locks the whole file.
+    if (dialect.engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATING})`.execute(trx)
+    const { error, results = [] } = await migrator(trx).migrateToLatest()
+    if (error !== undefined) throw error
+    const applied = results.filter(({ status }) => status === 'Success')
+    return { applied: applied.map(({ migrationName }) => migrationName) }
+  })
+}
+
+/** The key of the advisory lock under which processes migrate. */
+const MIGRATING = 7_255_302
+
+function toMigration(up: Migrations[string], dialect: MigrationDialect): Migration {
+  return {
+    async up(db) {
+      const adopting = db.withPlugin(adoptTables(dialect.engine, await readColumns(db, dialect)))
+      await up(adopting.schema, dialect, adopting)
+    },
+  }
+}
+
+/** Returns the name of the table that records the migrations of one owner, without its prefix. */
+export function migrationTableOf(owner: string | null): string {
+  return owner === null ? 'migration' : `${owner}_migration`
+}
+
+/** Returns where the migrations of one owner are recorded: in our schema, or in prefixed tables of SQLite. */
+function migrationTables({ engine, schema }: MigrationDialect, owner: string | null) {
+  const table = migrationTableOf(owner)
+  const lock = `${table}_lock`
+  return engine === 'sqlite'
+    ? { migrationTableName: prefixed(table), migrationLockTableName: prefixed(lock) }
+    : { migrationTableSchema: schema, migrationTableName: table, migrationLockTableName: lock }
+}
+
+/** Creates the internal tables that are missing. */
+export async function createInternalTables(
+  db: Pick<AuthKysely, 'schema' | 'getExecutor'>,
+  types: MigrationDialect,
+): Promise<void> {
+  for (const statement of createStatements(db.schema, types, INTERNAL_TABLES))
+    await statement.ifNotExists().execute()
+  if (types.engine === 'sqlite') return
+  for (const statement of revocationLogStatements(types)) await sql.raw(statement).execute(db)
+}
+
+const CORE: { owner: null; migrations: Migrations } = {
+  owner: null,
+  migrations: {
+    async '0001_tables'(schema, types, db) {
+      for (const statement of createStatements(schema, types, USER_TABLES)) await statement.execute()
+      await createInternalTables(db, types)
+    },
+  },
+}

@@ -1,0 +1,55 @@
+import type { AuthPlugin } from '../../endpoints/definition.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
+import type { AddedColumns } from '../../session/added-columns.ts'
+import type { SessionDatabase } from '../session-database.ts'
+import { addColumns, migratePlugins } from './columns.ts'
+import { columnNames, GENERATE } from './expected.ts'
+import { missingColumns } from './inspect.ts'
+import type { AuthKysely } from './kysely-tables.ts'
+import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
+import type { RenamedTables } from './own-names.ts'
+import { recordTables } from './record-tables.ts'
+import type { Tables } from './table.ts'
+import { USER_TABLES, withColumns } from './tables.ts'
+
+interface Preparation {
+  readonly columns: AddedColumns
+  readonly migrates: boolean
+  /** The app's names of our tables. @default our names */
+  readonly names?: RenamedTables | undefined
+}
+
+/** Migrates the tables of users. With `migrate: false`, checks those that the app's tool has created. */
+export async function prepareTables(
+  db: AuthKysely,
+  types: MigrationDialect,
+  { columns, migrates, names }: Preparation,
+): Promise<MigrationReport> {
+  if (!migrates) {
+    await requireTables(db, types, { tables: withColumns(USER_TABLES, columns), names })
+    return { applied: [] }
+  }
+  const { applied } = await migrate(db, types)
+  return { applied: [...applied, ...(await addColumns(db, types, columns))] }
+}
+
+/** Does the same for the tables of plugins. @throws ConfigurationError */
+export async function preparePlugins(
+  plugins: readonly AuthPlugin[],
+  database: Pick<SessionDatabase, 'db' | 'types' | 'migrates' | 'names' | 'restore'>,
+): Promise<void> {
+  const { db, types, migrates = true, names } = database
+  if (migrates) return void (await migratePlugins(plugins, database))
+  await requireTables(db, types, { tables: await recordTables(plugins, types.engine), names })
+}
+
+/** @throws ConfigurationError that names every missing table and column */
+async function requireTables(
+  db: AuthKysely,
+  types: MigrationDialect,
+  { tables, names }: { tables: Tables; names: RenamedTables | undefined },
+): Promise<void> {
+  const missing = await missingColumns(db, types.engine, columnNames(tables, names))
+  if (missing.length > 0)
+    throw new ConfigurationError(`Missing in the database: ${missing.join(', ')}. ${GENERATE}`)
+}

@@ -1,0 +1,143 @@
+import type { SqliteStatement } from 'kysely'
+import { AuthError, ConfigurationError } from '../../../protocol/errors.ts'
+import type { BunSqliteClient, NativeSqliteClient, NodeSqliteClient, SyncSqliteClient } from './client.ts'
+import type { RowStatement, SqliteConnection } from './connection.ts'
+import { libsqlConnection } from './libsql-connection.ts'
+
+/** Returns a client as a connection, which closes the client unless the app shares it with us. */
+export function toConnection(
+  client: SyncSqliteClient,
+  { isShared = false }: { isShared?: boolean } = {},
+): SqliteConnection {
+  const connection = adapt(client)
+  // After `close`, libsql still runs prepared statements, and other drivers report a mistake, not a 503.
+  const isBetterSqlite3 = 'open' in client && !('sync' in client)
+  return isBetterSqlite3 && !isShared ? connection : guard(connection, isShared)
+}
+
+function adapt(client: SyncSqliteClient): SqliteConnection {
+  if ('isOpen' in client) return nodeConnection(client)
+  if ('filename' in client) return bunConnection(client)
+  return 'sync' in client ? libsqlConnection(client) : nativeConnection(client)
+}
+
+/** Rejects every call after `close`. */
+function guard(connection: SqliteConnection, isShared: boolean): SqliteConnection {
+  let isClosed = false
+  function requireOpen(): void {
+    if (isClosed || !connection.isOpen)
+      throw new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('The connection is not open') })
+  }
+  return {
+    get isOpen() {
+      return !isClosed && connection.isOpen
+    },
+    get inTransaction() {
+      return connection.inTransaction
+    },
+    prepare(sql) {
+      requireOpen()
+      return connection.prepare(sql)
+    },
+    prepareRow<Values>(sql: string) {
+      const statement = connection.prepareRow<Values>(sql)
+      return {
+        get(...parameters: string[]) {
+          requireOpen()
+          return statement.get(...parameters)
+        },
+        all(...parameters: string[]) {
+          requireOpen()
+          return statement.all(...parameters)
+        },
+      }
+    },
+    close() {
+      if (!isClosed && !isShared) connection.close()
+      isClosed = true
+    },
+  }
+}
+
+/** Of better-sqlite3, whose statements are Kysely's. Lookups call them directly. */
+function nativeConnection(client: NativeSqliteClient): SqliteConnection {
+  return {
+    get isOpen() {
+      return client.open
+    },
+    get inTransaction() {
+      return client.inTransaction
+    },
+    prepare: (sql) => client.prepare(sql),
+    prepareRow: <Values>(sql: string) => client.prepare(sql).raw() as RowStatement<Values>,
+    close: () => void client.close(),
+  }
+}
+
+function nodeConnection(client: NodeSqliteClient): SqliteConnection {
+  return {
+    get isOpen() {
+      return client.isOpen
+    },
+    get inTransaction() {
+      return client.isTransaction
+    },
+    prepare(sql) {
+      const statement = client.prepare(sql)
+      return spread(statement, statement.columns().length > 0)
+    },
+    prepareRow<Values>(sql: string) {
+      const statement = client.prepare(sql)
+      if (!('setReturnArrays' in statement))
+        throw new ConfigurationError('node:sqlite returns no arrays before Node 22.16. Install a newer Node.')
+      statement.setReturnArrays(true)
+      return statement as RowStatement<Values>
+    },
+    close() {
+      if (client.isOpen) client.close()
+    },
+  }
+}
+
+function bunConnection(client: BunSqliteClient): SqliteConnection {
+  let isOpen = true
+  return {
+    get isOpen() {
+      return isOpen
+    },
+    get inTransaction() {
+      return client.inTransaction
+    },
+    prepare(sql) {
+      const statement = client.prepare(sql)
+      return spread(statement, statement.columnNames.length > 0)
+    },
+    prepareRow<Values>(sql: string) {
+      const statement = client.prepare(sql)
+      const all = (...parameters: string[]) => statement.values(...parameters) as Values[]
+      return { all, get: (...parameters: string[]): Values | undefined => all(...parameters)[0] }
+    },
+    close() {
+      client.close()
+      isOpen = false
+    },
+  }
+}
+
+/** A statement that takes its parameters one by one. */
+interface SpreadStatement {
+  all(...parameters: unknown[]): unknown[]
+  run(...parameters: unknown[]): ReturnType<SqliteStatement['run']>
+  iterate(...parameters: unknown[]): Iterable<unknown>
+}
+
+function spread(statement: SpreadStatement, reader: boolean): SqliteStatement {
+  return {
+    reader,
+    all: (parameters) => statement.all(...parameters),
+    run: (parameters) => statement.run(...parameters),
+    *iterate(parameters) {
+      yield* statement.iterate(...parameters)
+    },
+  }
+}

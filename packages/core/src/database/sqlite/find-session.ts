@@ -1,0 +1,131 @@
+import type { Selectable } from 'kysely'
+import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
+import type {
+  SessionKey,
+  SessionReader,
+  SessionStore,
+  SessionToken,
+  StoredSession,
+} from '../../session/session.ts'
+import { type LookupValues, sessionOf } from '../../session/session-row.ts'
+import { type SessionSql, sessionSql, tokenStatement } from '../find-session-sql.ts'
+import { type SessionTable, toNullableDate } from '../schema/kysely-tables.ts'
+import type { RowStatement, SqliteConnection } from './connections/connection.ts'
+import { isBusy, type RetryWhileBusy } from './connections/errors.ts'
+import type { OwnTables } from './driver.ts'
+
+/**
+ * Returns Step 2 as one statement. The unary plus stops SQLite from preparing the statement again for every
+ * new value because of its statistics.
+ */
+export function lookupStatement({ session, user }: SessionSql): string {
+  return `select ${session.columns}, ${user.columns}${session.added}${user.added}
+    from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId}
+    where s.${session.id} = +? and s.${session.userId} = +?`
+}
+
+export type TokenRow = Pick<Selectable<SessionTable>, keyof SessionToken>
+
+/** Converts a row of `tokenStatement`. */
+export function toSessionToken(row: TokenRow): SessionToken {
+  const [expiresAt, createdAt] = [new Date(row.expiresAt), new Date(row.createdAt)]
+  const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), new Date(row.lastSeenAt)]
+  return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
+}
+
+export function sqliteSessions(
+  reader: SqliteConnection,
+  { columns, mapping, retryWhileBusy }: OwnTables & { retryWhileBusy: RetryWhileBusy },
+): SessionStore {
+  const findToken = reader.prepare(`${tokenStatement('sqlite', mapping)}+?`)
+  const sql = sessionSql('sqlite', mapping, columns)
+  return {
+    ...sqliteLookups(reader, { sql, columns, retryWhileBusy }),
+    async findToken(sessionId) {
+      if (!sessionId.isWellFormed()) return null
+      const [row] = await retryWhileBusy(() => findToken.all([sessionId]))
+      return row === undefined ? null : toSessionToken(row as TokenRow)
+    },
+  }
+}
+
+/**
+ * Runs Step 2 on a read-only connection. One lookup per turn of the event loop runs at once. After a turn
+ * with several, the lookups of the next turn run together at its end in one read transaction, which costs
+ * half as much. It is synchronous, so each lookup sees everything that was committed before it was called.
+ *
+ * If the file isn't in WAL mode, another process that writes locks out readers. The lookup then waits without
+ * blocking the event loop.
+ */
+export function sqliteLookups(
+  reader: SqliteConnection,
+  options: { sql: SessionSql; columns?: AddedColumns; retryWhileBusy: RetryWhileBusy },
+): SessionReader {
+  const { sql, columns = NO_COLUMNS, retryWhileBusy } = options
+  const added = addedLists(columns)
+  // Prepared by the first lookup: a plugin may not have created a table that it reads.
+  let lookup: RowStatement<LookupValues> | undefined
+  const begin = reader.prepare('begin')
+  const commit = reader.prepare('commit')
+  let queue: Waiting[] = []
+  let lookupsThisTurn = 0
+  let isCrowded = false
+
+  function find(key: SessionKey): StoredSession | null {
+    // The driver would replace malformed text, and find another session.
+    if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
+    lookup ??= reader.prepareRow<LookupValues>(lookupStatement(sql))
+    const row = lookup.get(key.sessionId, key.userId)
+    return row === undefined ? null : sessionOf(key, row, added)
+  }
+
+  function endTurn(): void {
+    isCrowded = lookupsThisTurn > 1
+    lookupsThisTurn = 0
+    const batch = queue
+    queue = []
+    let resolved = 0
+    try {
+      if (batch.length > 0)
+        inReadTransaction(() => {
+          for (const { key, resolve } of batch) {
+            resolve(find(key))
+            resolved++
+          }
+        })
+    } catch (error) {
+      for (const { key, resolve, reject } of batch.slice(resolved)) {
+        if (isBusy(error)) resolve(retryWhileBusy(() => find(key)))
+        else reject(error)
+      }
+    }
+  }
+
+  function inReadTransaction(read: () => void): void {
+    // In memory, a transaction may be open on the only connection.
+    const isNested = reader.inTransaction
+    if (!isNested) begin.run([])
+    try {
+      read()
+    } finally {
+      // Some errors have ended it.
+      if (!isNested && reader.inTransaction) commit.run([])
+    }
+  }
+
+  return {
+    findSession(key) {
+      lookupsThisTurn++
+      if (lookupsThisTurn === 1) setImmediate(endTurn)
+      if (isCrowded) return new Promise((resolve, reject) => queue.push({ key, resolve, reject }))
+      try {
+        return find(key)
+      } catch (error) {
+        if (isBusy(error)) return retryWhileBusy(() => find(key))
+        throw error
+      }
+    },
+  }
+}
+
+type Waiting = Pick<PromiseWithResolvers<StoredSession | null>, 'resolve' | 'reject'> & { key: SessionKey }
