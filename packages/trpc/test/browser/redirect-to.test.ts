@@ -42,7 +42,7 @@ test('a `redirectTo` of another origin is rejected before the request', async ()
     '/\\evil.example',
     '\t//evil.example',
     `https://${host}@evil.example/`,
-    `${site.origin}.evil.example/`,
+    `${site.origin}@evil.example/`,
     `https://${host}/`,
     `http://ada@${host}/`,
     `blob:${site.origin}/notes`,

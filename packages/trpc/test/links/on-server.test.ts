@@ -2,7 +2,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestSession } from '@sallyport/core/testing'
 import { authLink, createAuthClient, subscriptionLink, webSocketLink } from '@sallyport/trpc/client'
-import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink, type TRPCLink } from '@trpc/client'
+import {
+  createTRPCClient,
+  httpBatchLink,
+  httpBatchStreamLink,
+  httpLink,
+  httpSubscriptionLink,
+  type TRPCLink,
+} from '@trpc/client'
 import { EventSource } from 'eventsource'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
@@ -130,6 +137,18 @@ describe("a page's call with the page's headers", () => {
     expect(server.sockets.size).toBe(0)
   })
 
+  test('is never a subscription, over any link', async () => {
+    const { authClient, sent } = openPage({ headers: page() })
+    const events = httpSubscriptionLink<AppRouter, typeof EventSource>({
+      url,
+      EventSource,
+      eventSourceOptions: { fetch: authClient.fetch },
+    })
+    const client = createTRPCClient<AppRouter>({ links: [authLink(authClient), events] })
+    expect(await subscribe(client)).toMatchObject(rejectedWith('TOKEN_MISSING'))
+    expect(sent).toEqual([])
+  })
+
   test.each(['webSocketLink', 'subscriptionLink'] as const)(
     'never connects %s without authLink',
     async (link) => {
@@ -195,9 +214,12 @@ describe('the client of a page', () => {
   test('sends no request to refresh, and keeps no timer for a listener', async () => {
     const timer = vi.spyOn(globalThis, 'setTimeout')
     onTestFinished(() => void vi.restoreAllMocks())
-    const { authClient, sent } = openPage({ headers: page() })
+    const { authClient, sent } = openPage({
+      headers: page(),
+      hydrate: { status: 'authenticated', expiresIn: 900, ...ada },
+    })
     const stop = authClient.subscribe(() => {})
-    expect(await authClient.refresh()).toMatchObject({ status: 'loading' })
+    expect(await authClient.refresh()).toMatchObject({ status: 'authenticated' })
     stop()
     expect(sent).toEqual([])
     expect(timer).not.toHaveBeenCalled()
