@@ -1,4 +1,5 @@
-// `pnpm test:apps`: builds and runs apps with the tarballs of both libraries, in empty folders.
+// `pnpm test:apps`: builds and runs apps with the tarballs of both libraries, in empty folders. Names of setups
+// as arguments limit it to these.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +14,8 @@ const browser = await launchChromium()
 if (typeof browser === 'string') throw new Error(browser)
 const app = installNext(join(folder, 'next'), packLibraries(folder))
 const failed: string[] = []
-for (const setup of SETUPS) {
+const names = process.argv.slice(2)
+for (const setup of SETUPS.filter(({ name }) => names.length === 0 || names.includes(name))) {
   const start = performance.now()
   const result = await useNext(app, { setup, browser }).then(
     () => 'ok',
