@@ -1,5 +1,5 @@
-// `pnpm test:apps`: builds and runs apps with the tarballs of both libraries, in empty folders. Names of setups
-// as arguments limit it to these.
+// `pnpm test:apps`: builds and runs apps with the tarballs of both libraries, in empty folders. With names of
+// setups as arguments, only these.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
