@@ -30,16 +30,18 @@ export default defineConfig({
   },
 })
 
-/** One bundle for each subpath export and bin, named as `publishConfig` names it. */
+/** One bundle for each subpath export and bin, named as in `publishConfig`, and for client components. */
 function entries({ exports, bin, publishConfig }: Manifest): Record<string, string> {
   const sources = { ...exports, ...bin }
   const outputs = { ...publishConfig.exports, ...publishConfig.bin }
+  const bundles = Object.entries(sources).map(([entry, source]) => {
+    const output = outputs[entry]
+    if (!output) throw new Error(`${manifest.name}: publishConfig has nothing for "${entry}"`)
+    return [output.replace(/^\.\/dist\/|\.js$/g, ''), source]
+  })
+  // The entry `next` runs on the server. Its client component needs its own file, with the directive.
   return Object.fromEntries(
-    Object.entries(sources).map(([entry, source]) => {
-      const output = outputs[entry]
-      if (!output) throw new Error(`${manifest.name}: publishConfig has nothing for "${entry}"`)
-      return [output.replace(/^\.\/dist\/|\.js$/g, ''), source]
-    }),
+    './next' in exports ? [...bundles, ['hydrated', './src/next/hydrated.ts']] : bundles,
   )
 }
 

@@ -14,7 +14,7 @@ const FILES = 'packages/*/test/**/*.test.{ts,tsx}'
  * others run one after another in the processes of the workers, which load the libraries once.
  */
 const ALONE = [
-  'packages/*/test/{browser,client,hostile,links,react,ssr,versions}/**/*.test.{ts,tsx}',
+  'packages/*/test/{browser,client,hostile,links,next,react,ssr,versions}/**/*.test.{ts,tsx}',
   'packages/*/test/**/*.alone.test.ts',
   // They fake or watch globals: timers, the clock, `fetch`, the console, or a prototype of the driver.
   'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,env,feed}.test.ts',
@@ -25,7 +25,7 @@ const ALONE = [
 /** What `pnpm test:quick` leaves out: browsers, apps, black-box suites, other processes, and PostgreSQL. */
 const SLOW = [
   'packages/example/**',
-  'packages/*/test/{adapters,browser,cli,copies,crash,databases,documents,edge,hostile,leaks,paths,react}/**',
+  'packages/*/test/{adapters,browser,cli,copies,crash,databases,documents,edge,hostile,leaks,next,paths,react}/**',
   'packages/*/test/{revocation,rotation,service-calls,sign-in-elsewhere,size,sockets,ssr,storm,transaction,types,versions}/**',
   'packages/trpc/test/keys/**',
   'packages/core/test/{database/{*,schema/*,postgres/**/*},support/*}.test.ts',

@@ -48,13 +48,11 @@ test.each([
   'express.ts',
   'fastify.ts',
   'node-http.ts',
-  'app/api/auth/[...path]/route.ts',
   'express-trpc.ts',
   'fastify-trpc.ts',
   'web-sockets.ts',
 ])('docs/server.md has the text of %s', (name) => {
-  const folder = name.startsWith('app/') ? 'next' : '.'
-  const code = readFileSync(join(import.meta.dirname, folder, name), 'utf8')
+  const code = readFileSync(join(import.meta.dirname, name), 'utf8')
   const document = readFileSync(join(import.meta.dirname, '../../../../docs/server.md'), 'utf8')
   expect(document).toContain(`\`\`\`ts\n// ${name}\n${code}\`\`\`\n`)
 })

@@ -106,7 +106,7 @@ async function compile(
     ...(await emitDeclarations('core', 'index', join(project, '../core-declarations'))),
     ...(await emitDeclarations('trpc', 'server', join(project, 'trpc-declarations'))),
     // Next.js has no `exports`; its own bundler finds these.
-    'next/*': [join(ROOT, 'node_modules/next/*.d.ts')],
+    'next/*': [join(ROOT, 'packages/trpc/node_modules/next/*.d.ts')],
   }
   const ambient = join(import.meta.dirname, 'ambient.d.ts')
   const settings = {

@@ -176,41 +176,6 @@ test("after a sign-out, the page has none of the user's data", async () => {
   expect(await tab.page.content()).not.toContain(ada.userId)
 })
 
-test('the data of a Next.js page is cached for its own user, and not for a later one', async () => {
-  await using site = await servePage({
-    entry: new URL('./pages/hydrated-page.tsx', import.meta.url),
-    router: appRouter,
-    async handler(request, { auth }) {
-      if (new URL(request.url).pathname !== '/') return null
-      const page = await createServerAuth({ config: auth.config, token: auth.handler })(request)
-      const queryClient = new QueryClient()
-      const ctx = () => ({ ...createAuthContext(auth.config).headers(page.headers), db: auth.db })
-      const trpc = createTRPCOptionsProxy({ router: appRouter, ctx, queryClient })
-      await page.prefetch(queryClient, [trpc.notes.list.queryOptions()])
-      const rendered = inlineJson({ state: page.state, queries: dehydrate(queryClient) })
-      const html = `<script type="application/json" id="rendered">${rendered}</script><script src="/page.js"></script>`
-      return new Response(`<!doctype html><body>${html}`, { headers: { 'content-type': 'text/html' } })
-    },
-  })
-  const profile = await browser.openProfile(site)
-  const ada = await site.auth.signIn()
-  const grace = await site.auth.createUser()
-  await profile.signIn(ada)
-  const tab = await profile.openTab<typeof import('./pages/hydrated-page.tsx')>()
-  const mounted = (times: number) => expect.poll(async () => (await tab.run('look')).mounted).toBe(times)
-  await mounted(1)
-  expect((await tab.run('look')).data).toContain(ada.userId)
-
-  await tab.run('signOut')
-  await mounted(2)
-  expect((await tab.run('look')).data).not.toContain(ada.userId)
-
-  await tab.run('signIn', grace.email, TEST_PASSWORD)
-  await mounted(3)
-  const { data, userId } = await tab.run('look')
-  expect([data.includes(ada.userId), userId]).toEqual([false, grace.userId])
-})
-
 test.each(['query-client.ts', 'app.tsx', 'pages.tsx', 'entry-client.tsx'])(
   'docs/ssr.md has the text of %s',
   (part) => {

@@ -1,40 +1,22 @@
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { getRequestListener } from '@hono/node-server'
+import { createProxy } from '@sallyport/trpc/next'
 import { NextRequest } from 'next/server.js'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cookieWith, createScene, type Jwt, pageRequest, type Scene } from './scene.ts'
-
-const root = fileURLToPath(new URL('../../../..', import.meta.url))
-const app = fileURLToPath(new URL('../types/next/', import.meta.url))
-
-// `test/documents` compiles the other files.
-test.each(['proxy.ts', 'app/user.tsx'])('docs/ssr.md has the text of %s', (part) => {
-  const code = readFileSync(join(app, part), 'utf8')
-  const language = part.endsWith('x') ? 'tsx' : 'ts'
-  const document = readFileSync(join(root, 'docs/ssr.md'), 'utf8')
-  expect(document).toContain(`\`\`\`${language}\n// ${part}\n${code}\`\`\`\n`)
-})
 
 describe('the Next.js proxy', () => {
   let scene: Scene
-  let proxy: (request: NextRequest) => Promise<Response>
+  let proxy: ReturnType<typeof createProxy>
   const server = createServer(getRequestListener((request) => scene.auth.handler(request)))
   beforeAll(async () => {
     scene = await createScene('in this process', { clock: { now: () => new Date(), advance: () => {} } })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    vi.stubEnv('BASE_URL', scene.auth.config.baseUrl)
-    vi.stubEnv('AUTH_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    vi.stubEnv('JWKS', JSON.stringify(scene.auth.definition.signingKeys.publicJwks))
-    // Next.js is compiled with separate settings.
-    const module: { proxy: typeof proxy } = await import(join(app, 'proxy.ts'))
-    proxy = module.proxy
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    proxy = createProxy({ config: scene.auth.config, token: { url } })
   })
   afterAll(async () => {
-    vi.unstubAllEnvs()
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
     await scene.close()

@@ -1,6 +1,4 @@
-import { respond } from '../../../web.ts'
+import { createRouteHandlers } from '@sallyport/trpc/next'
+import { respond } from '../../../../web.ts'
 
-const handle = (request: Request) =>
-  respond(request, { remoteAddress: request.headers.get('x-real-ip') ?? undefined })
-
-export { handle as GET, handle as OPTIONS, handle as POST }
+export const { GET, OPTIONS, POST } = createRouteHandlers(respond, { addressHeader: 'x-real-ip' })

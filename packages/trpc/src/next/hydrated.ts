@@ -1,0 +1,34 @@
+'use client'
+
+import type { HydrationState } from '@sallyport/core/internal/protocol'
+import { type DehydratedState, HydrationBoundary } from '@tanstack/react-query'
+import { useRouter } from 'next/navigation.js'
+import { createElement, type ReactNode, useEffect } from 'react'
+import { useAuth } from '../react/use-auth.ts'
+
+export interface HydratedProps {
+  /** `page.state`: the user that the server rendered this page for. */
+  readonly user: HydrationState
+  /** The queries of the page, from TanStack's `dehydrate`. */
+  readonly state?: DehydratedState
+  readonly children?: ReactNode
+}
+
+/**
+ * Hydrates the queries of a page only for the user that the page was rendered for. When another user signs
+ * in, or this one signs out, it hides its children and refreshes the page, also one from the router's cache.
+ *
+ * @example <Hydrated user={page.state} state={dehydrate(queryClient)}><Notes /></Hydrated>
+ */
+export function Hydrated({ user, state, children }: HydratedProps): ReactNode {
+  const { sessionId } = useAuth()
+  const { refresh } = useRouter()
+  const rendered = user.status === 'authenticated' ? user.sessionId : null
+  const isTheirs = sessionId === rendered
+  useEffect(() => {
+    if (!isTheirs) refresh()
+    // Once for each session: a server that can't resolve the user must not cause a loop.
+  }, [isTheirs, sessionId, refresh])
+  if (!isTheirs && rendered !== null) return null
+  return createElement(HydrationBoundary, { state: isTheirs ? state : undefined }, children)
+}
