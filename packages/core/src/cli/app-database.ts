@@ -24,7 +24,7 @@ export interface App {
 
 /** What the module of `--context` may export. */
 interface ContextModule {
-  readonly auth?: { readonly database?: AnyDatabase; close?(): unknown }
+  readonly auth?: { readonly database?: AnyDatabase; ready?(): Promise<void>; close?(): unknown }
   readonly database?: AnyDatabase & Pick<OpenedDatabase<unknown>, 'close'>
 }
 
@@ -52,6 +52,8 @@ export async function withApp(command: Command, work: (app: App) => Promise<void
   const opens = !isNamed('database') && (isNamed('context') || existsSync(options.context))
   if (!opens) return withDatabase(options, run)
   const { auth, database } = await importModule<ContextModule>(options.context)
+  // Opens one that opens at its first use. A key set that is down must not prevent a revocation.
+  await auth?.ready?.().catch(() => {})
   const opened = auth?.database ?? database
   if (opened === undefined)
     throw new ConfigurationError(

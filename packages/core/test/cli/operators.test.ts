@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createSession } from '@sallyport/core/auth'
@@ -262,6 +263,26 @@ describe('sallyport sessions', () => {
     const { app, db } = await createSessions()
     const place = ['-d', 'file:app.db', '--context', 'none.ts']
     const revoked = await run(app, 'sessions', 'revoke', '--user', 'ada@example.com', ...place)
+    expect(revoked).toMatchObject({ code: 0, stdout: 'revoked\n2\n' })
+    expect(heard(revoked)).toEqual(['session.revoked', 'session.revoked'])
+    expect(await db.selectFrom('session').select('id').execute()).toEqual([])
+  })
+
+  test('revoke opens a database that opens at its first use, also if the key set is down', async ({
+    expect,
+  }) => {
+    const { app, db } = await createSessions()
+    const context = `
+      import { createAuth } from '${CORE}auth.ts'
+      import { dynamicJwks } from '${CORE}index.ts'
+      import { openSqlite } from '${CORE}sqlite.ts'
+      import definition from './auth.ts'
+      const [issuer] = definition.config.issuers
+      const issuers = [{ ...issuer, jwks: dynamicJwks('http://localhost:1/jwks') }]
+      const isolated = { ...definition, config: { ...definition.config, issuers } }
+      export const auth = createAuth(isolated, () => openSqlite('file:app.db'))`
+    writeFileSync(join(app, 'src/context.ts'), context)
+    const revoked = await run(app, 'sessions', 'revoke', '--user', 'ada@example.com')
     expect(revoked).toMatchObject({ code: 0, stdout: 'revoked\n2\n' })
     expect(heard(revoked)).toEqual(['session.revoked', 'session.revoked'])
     expect(await db.selectFrom('session').select('id').execute()).toEqual([])
