@@ -201,7 +201,7 @@ function ownPage(redirectTo: string): string {
 }
 
 /** Methods and paths of endpoints that don't depend on the former user. */
-const SIGNS = /^\/?sign-?(in|up|out)/i
+const SIGNS = /^(\/sign-|sign)([Ii]n|[Uu]p|[Oo]ut)(?![a-z])/
 
 /** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
 const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/

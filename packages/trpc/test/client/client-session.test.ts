@@ -611,6 +611,33 @@ describe('another user', () => {
     expect(server.count('/delete-user')).toBe(0)
   })
 
+  test.each(['/sign-invoice', '/signing/start'] as const)(
+    "is not affected by a pending call of %s, which isn't a sign-in",
+    async (path) => {
+      const server = scriptFetch()
+      const client = createAuthClient<Record<string, (input?: object) => Promise<object>>>({
+        isServer: false,
+        baseUrl: 'http://localhost',
+        fetch: server.fetch,
+        routes: { approve: { path, method: 'POST' } },
+      })
+      const none = () => Promise.resolve({})
+      const { signInEmail = none, approve = none } = client.api
+      server.answer(TOKEN, () => tokens())
+      server.answer(path, () => Response.json({}))
+      await client.refresh()
+      const late = deferred<Response>()
+      server.answer('/sign-in/email', () => late.promise)
+      const signingIn = signInEmail({ email: 'grace@example.com', password: 'x' })
+      const approving = approve({}).catch((error: unknown) => error)
+      await settle()
+      late.resolve(asGrace())
+      await signingIn
+      expect(await approving).toMatchObject({ code: 'USER_CHANGED' })
+      expect(server.count(path)).toBe(0)
+    },
+  )
+
   test('in the cookies is adopted as a change of user', async () => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, asGrace)
