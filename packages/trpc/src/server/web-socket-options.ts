@@ -52,6 +52,16 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
     return config.bearer || isOwnOrigin(headerReader(headers), config) ? null : [403, 'ORIGIN_REJECTED']
   }
 
+  /** A configuration that is read later may be invalid, and an exception would end the process. */
+  function checkSafely(req: Upgrade): Rejection | null {
+    try {
+      return checkUpgrade(req)
+    } catch (error) {
+      console.error(error)
+      return [500, 'Internal Server Error']
+    }
+  }
+
   return {
     maxPayload: MAX_PAYLOAD_BYTES,
     // `ws` emits no event for a fragment, so the frame budget misses those of a message that never ends.
@@ -59,7 +69,7 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
     // Small parts of an incomplete message cost memory, too.
     maxBufferedChunks: 4_096,
     verifyClient({ req }, callback) {
-      const rejection = limitServer(this, limited, checked) ?? checkUpgrade(req)
+      const rejection = limitServer(this, limited, checked) ?? checkSafely(req)
       // Not inside a `try`: the callback begins the connection, and its errors aren't errors of the upgrade.
       callback(rejection === null, ...(rejection ?? []))
     },

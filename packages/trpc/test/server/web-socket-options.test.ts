@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { authHandlerOptions, webSocketOptions } from '@sallyport/trpc'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { WebSocket } from 'ws'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
 import { deferred } from '../support/deferred.ts'
 import { outcomeOf } from '../support/outcome.ts'
@@ -22,7 +25,7 @@ afterEach(() => Promise.all([server.clear(), careless.clear(), bearerServer.clea
 afterAll(() => Promise.all([server.close(), careless.close(), bearerServer.close()]))
 
 /** Performs a handshake. Resolves to `open`, or the status and the message of the rejection. */
-async function send(target: TestServer, headers: Record<string, string>): Promise<string> {
+async function send(target: Pick<TestServer, 'host'>, headers: Record<string, string>): Promise<string> {
   const socket = new WebSocket(`ws://${target.host}/ws`, { headers })
   const answer = deferred<string>()
   socket.on('open', () => answer.resolve('open'))
@@ -57,6 +60,19 @@ describe('the upgrade check', () => {
 
   test('accepts every origin if bearer transport is enabled', async () => {
     expect(await send(bearerServer, FOREIGN)).toBe('open')
+  })
+
+  test('rejects with 500, and the process continues, if a configuration that is read later is invalid', async () => {
+    const error = vi.spyOn(console, 'error').mockImplementation(() => {})
+    vi.spyOn(console, 'warn').mockImplementation(() => {})
+    onTestFinished(() => void vi.restoreAllMocks())
+    const config = defineAuthConfig(() => ({ baseUrl: '', jwks: staticJwks('[]') }))
+    const wss = new WebSocketServer({ port: 0, ...webSocketOptions(config) })
+    onTestFinished(() => wss.close())
+    await once(wss, 'listening')
+    const { port } = wss.address() as AddressInfo
+    expect(await send({ host: `localhost:${port}` }, { origin: ORIGIN })).toMatch(/^500 /)
+    expect(error).toHaveBeenCalledWith(expect.objectContaining({ name: 'ConfigurationError' }))
   })
 })
 
