@@ -148,7 +148,7 @@ describe('init in an app with sources', () => {
   )
 
   test.for([
-    { app: 'Next.js', packages: { next: '16', 'drizzle-orm': '1' }, guide: 'docs/ssr.md#nextjs' },
+    { app: 'Next.js', packages: { next: '16', 'drizzle-orm': '1' }, guide: 'docs/nextjs.md' },
     { app: 'TanStack Start', packages: { '@tanstack/react-start': '1', vite: '8' }, guide: 'docs/ssr.md' },
     { app: 'Vite', packages: { vite: '8' }, guide: 'docs/react.md#serve-the-page' },
   ])('$app: writes the keys, and names the guide', async ({ packages, guide }, { expect }) => {
