@@ -209,7 +209,18 @@ function resolve(options: AuthConfigOptions): AuthConfig {
 
 /** Every member of {@link AuthConfig}. */
 const SETTINGS: readonly (keyof AuthConfig)[] = [
-  ...(['baseUrl', 'issuer', 'audience', 'secure', 'allowedOrigins', 'bearer', 'cookies', 'issuers'] as const),
+  ...([
+    'baseUrl',
+    'issuer',
+    'audience',
+    'secure',
+    'allowedOrigins',
+    'allowedHeaders',
+    'exposedHeaders',
+    'bearer',
+    'cookies',
+    'issuers',
+  ] as const),
   ...(['jwtLifetimeSeconds', 'sessionLifetimeSeconds', 'lookupTimeoutMs', 'lifetimes'] as const),
   ...(['maxSessionsPerUser', 'whenFull', 'rotateSessionToken', 'freshForSeconds'] as const),
   ...(['trustedProxies', 'onEvent', 'identityCache', 'now'] as const),

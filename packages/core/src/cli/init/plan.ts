@@ -19,7 +19,7 @@ const NEW_APP_PACKAGES = ['@trpc/client', 'hono', '@hono/node-server', 'typescri
 
 /** Frameworks whose files `init` doesn't write, and the guide to each. */
 const GUIDES: Partial<Record<Framework, string>> = {
-  'Next.js': 'docs/ssr.md#nextjs',
+  'Next.js': 'docs/nextjs.md',
   'TanStack Start': 'docs/ssr.md',
   Vite: 'docs/react.md#serve-the-page',
 }

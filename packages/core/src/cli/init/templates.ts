@@ -46,26 +46,16 @@ export type AppRouter = typeof appRouter
   'server.ts': `// server.ts
 import { serve } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
-import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
-import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { createHandler } from '@sallyport/trpc'
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
+import { authConfig } from './auth.config.ts'
 import { auth, httpContext } from './context.ts'
 import { appRouter } from './router.ts'
 
 const app = new Hono()
-app.use(bodyLimit({ maxSize: 64 * 1024 }))
-app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
-app.all('/trpc/*', (c) =>
-  fetchRequestHandler({
-    endpoint: '/trpc',
-    req: c.req.raw,
-    router: appRouter,
-    createContext: (o) => httpContext({ ...o, remoteAddress: getConnInfo(c).remote.address }),
-    responseMeta: authResponseMeta,
-    ...authHandlerOptions,
-  }),
-)
+const handle = createHandler({ auth, config: authConfig, router: appRouter, createContext: httpContext })
+for (const path of ['/api/auth/*', '/trpc/*', '/healthz'])
+  app.all(path, (c) => handle(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
 serve({ fetch: app.fetch, port: 3000 }, ({ port }) => console.log(\`http://localhost:\${port}\`))
 `,
 } as const

@@ -2,16 +2,19 @@ import { withAuthStore } from '@sallyport/core'
 import { openSqliteStore } from '@sallyport/core/sqlite'
 import { oldDatabase, outage } from './old-app.ts'
 
-export const store = await openSqliteStore({ client: oldDatabase }, {
-  mapping: {
-    session: {
-      table: 'sessions',
-      columns: { userId: 'user_id', expiresAt: 'expires_at', lastAuthenticatedAt: null },
+export const store = await openSqliteStore(
+  { client: oldDatabase },
+  {
+    mapping: {
+      session: {
+        table: 'sessions',
+        columns: { userId: 'user_id', expiresAt: 'expires_at', lastAuthenticatedAt: null },
+      },
+      user: { table: 'users', columns: { role: null, banned: null, banExpires: null } },
+      dates: 'milliseconds',
     },
-    user: { table: 'users', columns: { role: null, banned: null, banExpires: null } },
-    dates: 'milliseconds',
   },
-})
+)
 const sessions: typeof store.sessions = {
   findSession(key) {
     if (outage.isOn) throw new Error('The database is away')
