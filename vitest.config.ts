@@ -48,6 +48,8 @@ export default defineConfig(({ mode }) => ({
       NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/sallyport', import.meta.url)),
     },
     expect: { poll: { timeout: 30_000 } },
+    // A server that a test closes also ends the streams that the test has fetched. False ignores the error.
+    onUnhandledError: ({ message }) => (message === 'terminated' ? false : undefined),
     exclude: [...configDefaults.exclude, ...(mode === 'quick' ? SLOW : [])],
     projects: [
       { extends: true, test: { name: 'latest', include: ALONE } },

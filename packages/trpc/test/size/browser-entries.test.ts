@@ -5,9 +5,9 @@ import { bundleForBrowser } from '../../../../scripts/browser-bundle.ts'
  * The client with React, minified and gzipped, without peers: less than 60% of `better-auth/react`. Of these,
  * 350 bytes are for server-rendered pages: what a client may do on a server, and `redirectTo`.
  */
-const LIMIT_BYTES = 7_500
+const LIMIT_BYTES = 7_550
 
-test('the client and its React components together take at most 7,500 bytes', async () => {
+test('the client and its React components together take at most 7,550 bytes', async () => {
   const { code, bytes } = await bundleForBrowser('client', 'react')
   console.log(`client + react: ${bytes} bytes minified and gzipped`)
   // Checks that everything is included, since half of the code would also be small.

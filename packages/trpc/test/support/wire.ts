@@ -50,11 +50,11 @@ export async function subscribeOverEvents({ host }: KeyFileServer, { headers }: 
     headers: { ...headers, accept: 'text/event-stream' },
   })
   const decoder = new TextDecoder()
-  const received = response.body?.pipeTo(
-    new WritableStream({ write: (chunk: Uint8Array) => receive(decoder.decode(chunk, { stream: true })) }),
-  )
+  const read = async () => {
+    for await (const chunk of response.body ?? []) receive(decoder.decode(chunk, { stream: true }))
+  }
   // The server closes open streams after the tests.
-  received?.catch(() => {})
+  read().catch(() => {})
   return begun
 }
 
