@@ -8,11 +8,14 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-test('/report-service: a body over the limit is rejected with 413 before authentication', async () => {
-  const body = 'x'.repeat(MAX_PAYLOAD_BYTES + 1)
-  const answer = await app.send(new Request(`${BASE_URL}/report-service`, { method: 'POST', body }))
-  expect(answer.status).toBe(413)
-})
+test.each(['/trpc/notes.add', '/report-service'])(
+  '%s: a body over the limit is rejected with 413 before authentication',
+  async (path) => {
+    const body = 'x'.repeat(MAX_PAYLOAD_BYTES + 1)
+    const answer = await app.send(new Request(`${BASE_URL}${path}`, { method: 'POST', body }))
+    expect(answer.status).toBe(413)
+  },
+)
 
 test('a preflight from another site is rejected with 403', async () => {
   const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }

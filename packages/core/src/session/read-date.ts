@@ -15,5 +15,5 @@ export function readDate(value: unknown): Date {
   if (typeof value === 'number') return new Date(value >= MIN_DATE && value < MAX_DATE ? value : Number.NaN)
   // JavaScript finds a year in almost any text.
   if (typeof value !== 'string' || !/^\d{4}-/.test(value)) return new Date(Number.NaN)
-  return new Date(WITHOUT_ZONE.test(value) ? `${value}Z` : value)
+  return new Date(!value.endsWith('Z') && WITHOUT_ZONE.test(value) ? `${value}Z` : value)
 }

@@ -1,7 +1,7 @@
-import { type AuthConfig, isReady, withCors } from '@sallyport/core'
+import { type AuthConfig, isReady, MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
 import type { Auth } from '@sallyport/core/auth'
 import { AUTH_PATH } from '@sallyport/core/internal/protocol'
-import type { AnyTRPCRouter, inferRouterContext } from '@trpc/server'
+import { type AnyTRPCRouter, type inferRouterContext, TRPCError } from '@trpc/server'
 import { type FetchCreateContextFnOptions, fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import type { HTTPBaseHandlerOptions } from '@trpc/server/http'
 import { authResponseMeta } from './errors.ts'
@@ -50,7 +50,9 @@ export function createHandler<Router extends AnyTRPCRouter>(options: HandlerOpti
   return async (request, { remoteAddress } = {}) => {
     const { pathname } = new URL(request.url)
     if (pathname.startsWith(`${endpoint}/`))
-      return withCors(request, config, () => handleCall(limitBody(request, maxBodySize), remoteAddress))
+      return withCors(request, config, async () =>
+        handleCall({ request, limited: await readUnannounced(request, maxBodySize), remoteAddress }),
+      )
     if (auth !== undefined && pathname.startsWith(`${AUTH_PATH}/`))
       return auth.handler(request, { remoteAddress })
     if (auth === undefined || pathname !== '/healthz') return new Response('Not found', { status: 404 })
@@ -58,21 +60,51 @@ export function createHandler<Router extends AnyTRPCRouter>(options: HandlerOpti
       // Read on each request, and inside the check.
       findSession: (identity) => auth.database.sessions.findSession(identity),
     })
-    return Response.json({ ok: ready }, { status: ready ? 200 : 503 })
+    const headers = { 'cache-control': 'no-store' }
+    return Response.json({ ok: ready }, { status: ready ? 200 : 503, headers })
   }
+}
+
+/**
+ * Returns the request with a limited body, or null if it's over the limit. Reads a body whose length isn't
+ * announced, so it is rejected even if no procedure would read it.
+ */
+async function readUnannounced(request: Request, maxBytes = MAX_PAYLOAD_BYTES): Promise<Request | null> {
+  const length = request.headers.get('content-length')
+  if (Number(length) > maxBytes) return null
+  const limited = limitBody(request, maxBytes)
+  if (limited.body === null || length !== null) return limited
+  const { url, method, headers, signal } = limited
+  try {
+    return new Request(url, { method, headers, signal, body: await limited.arrayBuffer() })
+  } catch (error) {
+    if (error instanceof TRPCError) return null
+    throw error
+  }
+}
+
+interface LimitedCall {
+  readonly request: Request
+  /** Null if its body is over the limit. */
+  readonly limited: Request | null
+  readonly remoteAddress: string | undefined
 }
 
 function callHandler<Router extends AnyTRPCRouter>(
   options: HandlerOptions<Router>,
   endpoint: string,
-): (req: Request, remoteAddress: string | undefined) => Promise<Response> {
-  return (req, remoteAddress) =>
+): (call: LimitedCall) => Promise<Response> {
+  return ({ request, limited, remoteAddress }) =>
     fetchRequestHandler({
-      ...authHandlerOptions,
       ...options,
+      maxBatchSize: options.maxBatchSize ?? authHandlerOptions.maxBatchSize,
       endpoint,
-      req,
-      createContext: (context) => options.createContext({ ...context, remoteAddress }),
+      req: limited ?? withoutBody(request),
+      createContext(context) {
+        // tRPC responds with it before it reads the body.
+        if (limited === null) throw new TRPCError({ code: 'PAYLOAD_TOO_LARGE' })
+        return options.createContext({ ...context, remoteAddress })
+      },
       responseMeta(response) {
         const meta = options.responseMeta?.(response)
         const headers = new Headers(toPairs(meta?.headers))
@@ -81,6 +113,13 @@ function callHandler<Router extends AnyTRPCRouter>(
         return { ...meta, headers }
       },
     })
+}
+
+/** As JSON, since tRPC would reject an unknown type of body first. */
+function withoutBody({ url, method, headers: given }: Request): Request {
+  const headers = new Headers(given)
+  headers.set('content-type', 'application/json')
+  return new Request(url, { method, headers })
 }
 
 function toPairs(headers: Headers | Partial<Record<string, string | string[]>> = {}): [string, string][] {

@@ -29,7 +29,7 @@ interface CopyWatch {
  * @throws ConfigurationError if another library has the file open
  */
 export function watchCopies(file: OpenFile): CopyWatch {
-  const conflicting = libraries(inodeOf(file.path)).find((other) => other !== file.library)
+  const conflicting = connectionsTo(inodeOf(file.path)).find((other) => other !== file.library)
   if (conflicting !== undefined) throw twoCopies(file, [conflicting])
   const before = findCopies(file)
   if (before.unknown > 0 && !file.wasLoaded) throw twoCopies(file, before.others)
@@ -56,7 +56,7 @@ export function watchCopies(file: OpenFile): CopyWatch {
 }
 
 /** Returns the libraries of our connections to a file. */
-function libraries(inode: string | null): readonly SqliteLibrary[] {
+function connectionsTo(inode: string | null): readonly SqliteLibrary[] {
   return openFiles.get(inode ?? '') ?? []
 }
 
@@ -75,7 +75,7 @@ function findCopies({ path, library, ofClient = 0 }: OpenFile): Copies {
   const inode = inodeOf(path)
   return {
     others,
-    unknown: descriptorsOf(inode) - libraries(inode).length - ofClient,
+    unknown: descriptorsOf(inode) - connectionsTo(inode).length - ofClient,
     sharing: descriptorsOf(inodeOf(`${path}-shm`)),
   }
 }
@@ -95,12 +95,12 @@ export function recordConnections(
 ): () => void {
   const inode = inodeOf(path)
   if (inode === null) return () => {}
-  openFiles.set(inode, [...libraries(inode), ...Array<SqliteLibrary>(count).fill(library)])
+  openFiles.set(inode, [...connectionsTo(inode), ...Array<SqliteLibrary>(count).fill(library)])
   let isRecorded = true
   return () => {
     if (!isRecorded) return
     isRecorded = false
-    const rest = [...libraries(inode)]
+    const rest = [...connectionsTo(inode)]
     for (let i = 0; i < count; i++) rest.splice(rest.indexOf(library), 1)
     if (rest.length === 0) openFiles.delete(inode)
     else openFiles.set(inode, rest)
