@@ -11,7 +11,7 @@ interface Place {
 
 const MAX_STEPS = 20
 
-/** Returns whether a value is the session or the user that Better Auth or Auth.js returns, without another check. */
+/** Returns whether a value is the session or user that Better Auth or Auth.js returns, unchecked. */
 export function isSession(place: Place, given: Node): boolean {
   const node = peel(given)
   const { project, source, left = MAX_STEPS } = place

@@ -6,8 +6,8 @@ import { pathOf, type Source } from './source.ts'
 const IDENTITY = new Set(['auth', 'identity', 'session', 'user'])
 
 /**
- * Returns whether a middleware leaves the user in `ctx` as it is, for certain: it passes `ctx` and its options
- * to no other function, and adds only other members.
+ * Returns whether a middleware leaves the user in `ctx` as it is, for certain: it passes `ctx` and its
+ * options to no other function, and adds only other members.
  */
 export function keepsUser(source: Source, fn: FunctionNode): boolean {
   const [options, ...more] = fn.params
@@ -25,7 +25,7 @@ export function keepsUser(source: Source, fn: FunctionNode): boolean {
   )
 }
 
-/** Returns the parts of a call of `next` that are safe: itself, and `ctx` spread. Null if it may set the user. */
+/** Returns the safe parts of a call of `next`: itself, and `ctx` spread. Null if it may set the user. */
 function partsOfNext(source: Source, fn: FunctionNode, node: Node): Node[] | null {
   if (node.type !== 'CallExpression' || !isPath(source, fn, { node: node.callee, keys: 'next' })) return []
   const callee = peel(node.callee)

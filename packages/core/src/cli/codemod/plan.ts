@@ -16,7 +16,7 @@ export interface CodemodPlan {
   readonly left: readonly string[]
 }
 
-/** Reads the sources of a folder, and plans what the codemod changes. Code that it isn't sure of is listed. */
+/** Plans what the codemod changes in a folder. Code that it isn't sure of is listed. */
 export function planCodemod(folder: string, { trustsContext }: { trustsContext: boolean }): CodemodPlan {
   const project = readProject(folder)
   const findings = new Findings()
@@ -58,7 +58,7 @@ interface Resolver {
 
 const RUNS = new Set(['query', 'mutation', 'subscription'])
 
-/** Evaluates the procedure of a call, which moves its guards. Returns the function that the procedure runs. */
+/** Evaluates the procedure of a call, which moves its guards. Returns the function that it runs. */
 function resolverIn({ evaluate }: Moves, source: Source, node: Node): Resolver | null {
   if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return null
   const method = memberOf(node.callee) ?? ''

@@ -97,7 +97,7 @@ export function readProject(folder: string): Project {
   return { sources, failed, find: (source, name, at) => find(source, name, at) }
 }
 
-/** Returns a function that says which files an import may mean: relative, by an alias, or in the workspace. */
+/** Returns which files an import may mean: relative, by an alias, or in the workspace. */
 function createResolver(paths: readonly string[]): (from: string, specifier: string) => string[] {
   const packages = paths.filter((path) => basename(path) === 'package.json').map(readPackage)
 

@@ -16,8 +16,8 @@ const CREATES_CONTEXT = /^create\w*Context/
 const MEMBERS = new Set(['session', 'user'])
 
 /**
- * Finds what `createContext` puts into `ctx.session` and `ctx.user`: the functions with such a name, those whose
- * type is the context, and those that are passed as the option `createContext`.
+ * Finds what `createContext` puts into `ctx.session` and `ctx.user`: the functions with such a name, those
+ * whose type is the context, and those that are passed as the option `createContext`.
  */
 export function readContext(project: Project): ContextMember[] {
   const nodes = project.sources.flatMap((source) =>
@@ -29,7 +29,7 @@ export function readContext(project: Project): ContextMember[] {
   )
 }
 
-/** Returns the names in `initTRPC.context<typeof name>()`, and in the declaration of a type such as `Context`. */
+/** Returns the names in `initTRPC.context<typeof name>()`, and in a type such as `Context`. */
 function contextTypes(node: Node): string[] {
   const isContext =
     (node.type === 'TSTypeAliasDeclaration' && /context$/i.test(node.id.name)) ||

@@ -59,7 +59,7 @@ export function readGuard(source: Source, fn: FunctionNode): Guard | Obstacle {
     return true
   }
 
-  /** Returns the roles that a condition lets pass: `role !== 'a' && role !== 'b'`, or `!['a', 'b'].includes(role)`. */
+  /** Returns the roles that pass `role !== 'a' && role !== 'b'`, or `!['a', 'b'].includes(role)`. */
   function otherRoles(given: Node): [string, ...string[]] | null {
     const test = peel(given)
     if (test.type === 'LogicalExpression' && test.operator === '&&') {

@@ -23,7 +23,7 @@ export type Use = (call: Call, source: Source, before: State) => State
 const KEEPS_STATE = new Set(['input', 'output', 'meta'])
 const MAX_STEPS = 50
 
-/** Returns a function that evaluates an expression as far as tRPC is concerned. Null if it can't be followed. */
+/** Returns a function that says what an expression is to tRPC. Null if it can't be followed. */
 export function readProcedures(project: Project, use: Use): (node: Node, source: Source) => Value | null {
   const states = new Map<Call, State>()
 

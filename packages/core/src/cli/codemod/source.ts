@@ -26,7 +26,7 @@ export interface Path {
   readonly keys: readonly string[]
 }
 
-/** Follows members and constants to the first parameter of a function. Null if that can't be done for certain. */
+/** Follows members and constants to the first parameter of a function. Null if that isn't certain. */
 export function pathOf(source: Source, given: Node): Path | null {
   const node = peel(given)
   if (node.type === 'MemberExpression') {

@@ -8,7 +8,7 @@ export function requireUntrackedEnv(): void {
     throw new ConfigurationError('Nothing written: Git tracks .env. Run "git rm --cached .env" first.')
 }
 
-/** @throws ConfigurationError if Git has uncommitted changes in a folder, unless forced, or if it can't say */
+/** @throws ConfigurationError if Git has changes in a folder, unless forced, or if it can't say */
 export function requireCleanGit({ force, folder = '.' }: { force: true | undefined; folder?: string }): void {
   if (!isAbove('.git') || force) return
   if (git('status', '--porcelain', '--', folder) !== '')
