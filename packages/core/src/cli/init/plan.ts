@@ -3,6 +3,7 @@ import { parseEnv } from 'node:util'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { type Change, readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
+import { isIgnored } from './git.ts'
 import { FILES, TSCONFIG } from './templates.ts'
 
 /** What `init` does in an app, and what is left to do by hand. */
@@ -90,8 +91,8 @@ const COMMONJS = /("type"\s*:\s*)"commonjs"/
 /** Keeps the keys and the database out of the repository. */
 function ignored(wanted: readonly string[]): Change | null {
   const before = readIfExists('.gitignore')
-  const lines = before?.split(/\r?\n/) ?? []
-  const missing = wanted.filter((line) => !lines.includes(line) && !lines.includes(`/${line}`))
+  const lines = before?.split(/\r?\n/).map((line) => line.trim()) ?? []
+  const missing = wanted.filter((path) => !isIgnored(path, lines))
   if (missing.length === 0) return null
   const end = before === null || before === '' || before.endsWith('\n') ? '' : '\n'
   return { path: '.gitignore', before, after: `${before ?? ''}${end}${missing.join('\n')}\n` }
