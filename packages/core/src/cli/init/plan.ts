@@ -30,7 +30,7 @@ const MOUNTING: Partial<Record<Framework, string>> = {
   Fastify: 'docs/server.md#fastify',
 }
 
-/** @throws ConfigurationError if a file exists that `init` would write */
+/** @throws ConfigurationError if a file exists that `init` would write, or if the app is CommonJS */
 export function planInit(app: DetectedApp): Plan {
   const guide = app.framework === null ? undefined : GUIDES[app.framework]
   const files = guide === undefined ? planFiles(app) : []
@@ -41,6 +41,10 @@ export function planInit(app: DetectedApp): Plan {
       `Nothing written: ${paths} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.`,
     )
   }
+  if (files.length > 0 && !app.isNew && JSON.parse(app.manifest).type === 'commonjs')
+    throw new ConfigurationError(
+      'Nothing written: package.json has "type": "commonjs", and the files are ES modules. Set "module", and run this again.',
+    )
   const edits = [
     app.isNew ? asModule(app) : null,
     ignored(files.length > 0 ? ['.env', 'data/*.db*'] : ['.env']),
