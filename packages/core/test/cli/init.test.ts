@@ -237,6 +237,12 @@ describe('init is safe', () => {
     expect(filesOf(app)).toEqual(before)
   })
 
+  test('it says that an app must be an ES module', async ({ expect }) => {
+    const files = { 'package.json': manifest({ express: '5' }).replace('"type": "module",', '') }
+    const { stdout } = await init(createApp({ ...files, 'src/index.ts': 'export {}\n' }), '--yes')
+    expect(stdout).toContain('- Set "type": "module" in package.json')
+  })
+
   test('it never writes through a link to a missing file', async ({ expect }) => {
     const app = createApp({ 'src/index.ts': 'export {}\n' })
     symlinkSync(join(app, 'elsewhere.ts'), join(app, 'src/auth.ts'))

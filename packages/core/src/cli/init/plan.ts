@@ -103,7 +103,7 @@ function ignored(wanted: readonly string[]): Change | null {
 }
 
 function byHand(
-  { framework, databaseTool, isNew, folder }: DetectedApp,
+  { framework, databaseTool, isNew, folder, manifest }: DetectedApp,
   guide: string | undefined,
 ): string[] {
   if (guide !== undefined)
@@ -115,6 +115,9 @@ function byHand(
   return [
     `Serve /api/auth, and pass httpContext of ${context} to tRPC: ${mounting}.`,
     'Guard the procedures: docs/protect.md#kinds-of-procedures.',
+    ...(JSON.parse(manifest).type === 'module'
+      ? []
+      : ['Set "type": "module" in package.json: the files are ES modules.']),
     ...(tsconfig?.includes('ImportingTsExtensions') === false
       ? ['Set "allowImportingTsExtensions" in tsconfig.json: docs/install.md#typescript.']
       : []),
