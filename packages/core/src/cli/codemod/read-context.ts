@@ -1,7 +1,7 @@
 import { isSession } from './is-session.ts'
 import { isFunction, keyOf, memberOf, type Node, nodesIn, peel } from './nodes.ts'
 import type { Project } from './project.ts'
-import { pathOf, type Source, textOf } from './source.ts'
+import { firstLineOf, pathOf, type Source } from './source.ts'
 
 /** A member of the context that has the session or the user today. */
 export interface ContextMember {
@@ -70,14 +70,14 @@ function membersIn(project: Project, source: Source, root: Node): ContextMember[
   )
 
   function doubtOf(value: Node): string | null {
-    if (branch !== undefined) return firstLine(source, branch)
+    if (branch !== undefined) return firstLineOf(source, branch)
     const isPlain = isPassed(source, value, root) || isSession({ project, source }, value)
-    return isPlain ? null : firstLine(source, value)
+    return isPlain ? null : firstLineOf(source, value)
   }
 
   return nodes.flatMap((node): ContextMember[] => {
     if (node.type === 'SpreadElement' && !isHarmless(source, node.argument))
-      return [...MEMBERS].map((name) => ({ source, name, at: node, doubt: firstLine(source, node) }))
+      return [...MEMBERS].map((name) => ({ source, name, at: node, doubt: firstLineOf(source, node) }))
     if (node.type !== 'Property' || patterns.has(node)) return []
     const name = keyOf(node)
     if (name === null || !MEMBERS.has(name)) return []
@@ -117,7 +117,3 @@ const BRANCHES = new Set([
   'ThrowStatement',
   'TryStatement',
 ])
-
-function firstLine(source: Source, node: Node): string {
-  return textOf(source, node).split('\n')[0] ?? ''
-}

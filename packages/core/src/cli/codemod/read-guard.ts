@@ -1,6 +1,7 @@
 import type { ESTree } from 'rolldown/utils'
+import { asRoles, isNothing, isRejection, propertiesOf } from './guard-parts.ts'
 import { type FunctionNode, keyOf, memberOf, type Node, namesIn, peel } from './nodes.ts'
-import { pathOf, type Source, textOf } from './source.ts'
+import { firstLineOf, pathOf, type Source } from './source.ts'
 
 /** What a hand-written middleware demands. */
 export interface Guard {
@@ -80,13 +81,13 @@ export function readGuard(source: Source, fn: FunctionNode): Guard | Obstacle {
 
   /** Reads one statement of the body. Returns the obstacle in it. */
   function readStatement(statement: Node): Obstacle | null {
-    const other = { at: statement, reason: `does more than check the user: ${firstLine(source, statement)}` }
+    const other = { at: statement, reason: `does more than check the user: ${quote(source, statement)}` }
     if (statement.type === 'VariableDeclaration') return statement.declarations.every(isAlias) ? null : other
     if (statement.type === 'IfStatement') {
       if (statement.alternate !== null || !isRejection(statement.consequent)) return other
       const { test } = statement
       if (readTest(test)) return null
-      return { at: test, reason: `checks more than the user or a role: ${firstLine(source, test)}` }
+      return { at: test, reason: `checks more than the user or a role: ${quote(source, test)}` }
     }
     return statement.type === 'ReturnStatement' ? readNext(statement) : other
   }
@@ -109,7 +110,7 @@ export function readGuard(source: Source, fn: FunctionNode): Guard | Obstacle {
         property.type === 'Property' && keyOf(property) === 'ctx' && isSame(property.value, ['ctx']),
     )
     if (isPlain && more.length === 0) return null
-    return { at: call, reason: `passes more than the user on: ${firstLine(source, call)}` }
+    return { at: call, reason: `passes more than the user on: ${quote(source, call)}` }
   }
 
   /** Returns whether a value is what the path leads to already, or a copy of it. */
@@ -144,48 +145,6 @@ export function readGuard(source: Source, fn: FunctionNode): Guard | Obstacle {
 
 const ROLE = /^ctx\.(session\.)?user\.role$/
 
-function asRoles(nodes: readonly (Node | null)[]): [string, ...string[]] | null {
-  const roles = nodes.map((node) =>
-    node?.type === 'Literal' && typeof node.value === 'string' ? node.value : null,
-  )
-  const [first, ...more] = roles.filter((role) => role !== null)
-  return first === undefined || more.length + 1 < nodes.length ? null : [first, ...more]
-}
-
-function isNothing(given: Node): boolean {
-  const node = peel(given)
-  return (
-    (node.type === 'Literal' && node.value === null && 'raw' in node && node.raw === 'null') ||
-    (node.type === 'Identifier' && node.name === 'undefined')
-  )
-}
-
-/** Returns whether a branch only throws a TRPCError for a caller who may not call. */
-function isRejection(branch: Node): boolean {
-  if (branch.type === 'BlockStatement') {
-    const [first, ...more] = branch.body
-    return first !== undefined && more.length === 0 && isRejection(first)
-  }
-  if (branch.type !== 'ThrowStatement' || branch.argument.type !== 'NewExpression') return false
-  const { callee, arguments: given } = branch.argument
-  const [options, ...more] = given
-  const properties = options === undefined ? null : propertiesOf(options)
-  const isTRPCError = callee.type === 'Identifier' && callee.name === 'TRPCError'
-  if (!isTRPCError || properties === null || more.length > 0) return false
-  return properties.every((property) => {
-    if (property.type !== 'Property' || property.value.type !== 'Literal') return false
-    return keyOf(property) !== 'code' || CODES.has(String(property.value.value))
-  })
-}
-
-const CODES = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
-
-function propertiesOf(given: Node): ESTree.ObjectExpression['properties'] | null {
-  const node = peel(given)
-  return node.type === 'ObjectExpression' ? node.properties : null
-}
-
-function firstLine(source: Source, node: Node): string {
-  const [line = '', ...more] = textOf(source, node).split('\n')
-  return `"${line}${more.length > 0 ? ' …' : ''}"`
+function quote(source: Source, node: Node): string {
+  return `"${firstLineOf(source, node)}"`
 }

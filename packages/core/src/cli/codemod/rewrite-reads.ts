@@ -2,7 +2,7 @@ import type { Findings } from './findings.ts'
 import { type FunctionNode, type Node, nodesIn, peel } from './nodes.ts'
 import type { State } from './read-procedures.ts'
 import { readsOf, writesOptions } from './reads.ts'
-import { pathOf, type Source, textOf } from './source.ts'
+import { firstLineOf, pathOf, type Source } from './source.ts'
 
 const USER_FIELDS = new Set(['id', 'name', 'email', 'role'])
 const SESSION_FIELDS = new Set(['id', 'userId', 'expiresAt', 'user'])
@@ -47,7 +47,7 @@ export function rewriteReads({ source, fn, state, findings }: Reader): void {
       findings.leave(
         source,
         node,
-        `reads "${textOf(source, node).split('\n')[0]}". It is ctx.user now, and still works.`,
+        `reads "${firstLineOf(source, node)}". It is ctx.user now, and still works.`,
       )
   }
 }

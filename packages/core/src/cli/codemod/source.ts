@@ -11,7 +11,10 @@ export interface Source {
   bindingAt(name: string, node: Node): Binding | null
 }
 
-/** @throws Error at the first syntax error */
+/**
+ * Parses with rolldown, which `doctor` needs too, so servers install no parser for a command they run once.
+ * @throws Error at the first syntax error
+ */
 export function parseSource(path: string, text: string): Source {
   const lang = /\.[cm]?tsx?$/.test(path) ? (path.endsWith('x') ? 'tsx' : 'ts') : 'jsx'
   const { program, errors } = parseSync(path, text, { lang, preserveParens: false })
@@ -50,4 +53,10 @@ export function lineOf({ text }: Source, { start }: Node): number {
 
 export function textOf({ text }: Source, { start, end }: Node): string {
   return text.slice(start, end)
+}
+
+/** Returns the first line of a node, for a message. */
+export function firstLineOf(source: Source, node: Node): string {
+  const [line = '', ...more] = textOf(source, node).split('\n')
+  return more.length > 0 ? `${line} …` : line
 }
