@@ -1,33 +1,37 @@
-// `pnpm test:apps`: builds and runs apps with the tarballs of both libraries, in empty folders. With names of
-// setups as arguments, only these.
+// `pnpm test:apps`: installs the tarballs of both libraries in apps of many frameworks, and runs the apps.
+// With arguments, only the apps whose names start with one of them.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { launchChromium } from '../../packages/trpc/test/browser/launch-chromium.ts'
 import { packLibraries } from '../test-packages/pack-libraries.ts'
-import { installNext, SETUPS, useNext } from './next.ts'
+import type { App } from './app.ts'
+import { nextApps } from './next.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'test-apps-'))
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+const APPS: readonly App[] = [...nextApps]
 
+const selected = process.argv.slice(2)
+const apps = APPS.filter(
+  ({ name }) => selected.length === 0 || selected.some((start) => name.startsWith(start)),
+)
+if (apps.length === 0) throw new Error(`Select from: ${APPS.map(({ name }) => name).join(', ')}`)
+
+const root = mkdtempSync(join(tmpdir(), 'test-apps-'))
+process.on('exit', () => rmSync(root, { recursive: true, force: true }))
 const browser = await launchChromium()
 if (typeof browser === 'string') throw new Error(browser)
-const app = installNext(join(folder, 'next'), packLibraries(folder))
-const failed: string[] = []
-const names = process.argv.slice(2)
-for (const setup of SETUPS.filter(({ name }) => names.length === 0 || names.includes(name))) {
+const libraries = packLibraries(root)
+
+for (const app of apps) {
   const start = performance.now()
-  const result = await useNext(app, { setup, browser }).then(
+  const result = await app.test({ root, libraries, browser }).then(
     () => 'ok',
     (error: unknown) => {
       console.error(error)
-      failed.push(setup.name)
+      process.exitCode = 1
       return 'FAILED'
     },
   )
-  console.log(
-    `${result.padEnd(6)} Next.js, ${setup.name} (${Math.round((performance.now() - start) / 1000)} s)`,
-  )
+  console.log(`${result.padEnd(6)} ${app.name} (${Math.round((performance.now() - start) / 1000)} s)`)
 }
 await browser.close()
-process.exitCode = failed.length > 0 ? 1 : 0

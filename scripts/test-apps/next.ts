@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
-import { browse } from '../../packages/trpc/test/next/browse.ts'
 import { type NextServer, runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
-import { visit } from '../../packages/trpc/test/next/visit.ts'
+import { submitAction } from '../../packages/trpc/test/next/submit-action.ts'
 import { writeFiles } from '../../packages/trpc/test/next/write-files.ts'
 import { install } from '../test-packages/create-project.ts'
 import type { Library } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
+import type { App, Place } from './app.ts'
+import { banInSqlite } from './ban-in-sqlite.ts'
+import { proveApp } from './prove-app.ts'
 
 /** A way to build and serve the app. */
 interface Setup {
@@ -21,9 +23,10 @@ interface Setup {
 
 const cacheComponents = { cacheComponents: true, partialPrefetching: true }
 
-export const SETUPS: readonly Setup[] = [
-  { name: 'next dev', command: 'dev' },
-  { name: 'next dev --webpack', command: 'dev', args: ['--webpack'] },
+const SETUPS: readonly Setup[] = [
+  { name: 'dev', command: 'dev' },
+  { name: 'dev, webpack', command: 'dev', args: ['--webpack'] },
+  { name: 'start', command: 'start' },
   { name: 'cacheComponents', command: 'start', settings: cacheComponents },
   { name: 'webpack', command: 'start', args: ['--webpack'] },
   { name: 'webpack, cacheComponents', command: 'start', args: ['--webpack'], settings: cacheComponents },
@@ -31,8 +34,18 @@ export const SETUPS: readonly Setup[] = [
   { name: 'edge middleware', command: 'start', isEdge: true },
 ]
 
+/** The app of docs/nextjs.md. All setups share one installation. */
+export const nextApps: readonly App[] = SETUPS.map((setup) => ({
+  name: `next ${setup.name}`,
+  async test({ root, libraries, browser }) {
+    const folder = join(root, 'next')
+    if (!existsSync(folder)) installNext(folder, libraries)
+    await testSetup(folder, { setup, browser })
+  },
+}))
+
 /** Installs the tarballs and the dependencies of the app with npm. */
-export function installNext(folder: string, libraries: readonly Library[]): string {
+function installNext(folder: string, libraries: readonly Library[]): void {
   const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
   const { pg: _, rolldown: __, ...peers } = peersAt('highest', libraries)
   const dependencies = {
@@ -51,36 +64,30 @@ export function installNext(folder: string, libraries: readonly Library[]): stri
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies, overrides }))
   install(folder)
-  return folder
 }
 
-/** Builds and serves the app, and uses it by HTTP and in a browser. */
-export async function useNext(
-  app: string,
-  { setup, browser }: { setup: Setup; browser: Parameters<typeof browse>[0] },
+async function testSetup(
+  folder: string,
+  { setup, browser }: { setup: Setup; browser: Place['browser'] },
 ): Promise<void> {
-  for (const old of ['.next', 'app', 'proxy.ts', 'middleware.ts', 'app.db'])
-    rmSync(join(app, old), { recursive: true, force: true })
-  writeFiles(app, {
-    settings: { turbopack: { root: app }, ...setup.settings },
+  for (const old of ['.next', 'app', 'proxy.ts', 'middleware.ts', 'app.db', 'app.db-shm', 'app.db-wal'])
+    rmSync(join(folder, old), { recursive: true, force: true })
+  writeFiles(folder, {
+    settings: { turbopack: { root: folder }, ...setup.settings },
     isEdge: setup.isEdge ?? false,
   })
-  await using server = await serve(app, setup)
-  const { saved, page, actions } = await visit(server.origin, 'ada@example.com')
-  assert.deepEqual(saved, { result: { data: 90_000 } })
-  assert.match(page.html, /<p>ada@example\.com<\/p>/)
-  assert.deepEqual(page.setCookies, ['service.jwt'])
-  assert.deepEqual(actions, { ofUser: 200, withoutSession: 500, ofOtherSite: 500 })
-  const { seen, errors } = await browse(browser, server.origin)
-  assert.deepEqual(
-    seen.map(({ path, users }) => [path, ...users]),
-    [['/me', 'grace@example.com'], ['/'], ['/me', 'alan@example.com'], ['/']],
-  )
-  assert.deepEqual(errors, [])
+  const env = await appKeys()
+  await using server = await serve(setup, { cwd: folder, env })
+  const { origin } = server
+  const ban = (email: string) => banInSqlite(join(folder, 'app.db'), email)
+  await proveApp({ origin, signingKeys: env.SIGNING_KEYS, ban }, browser)
+  assert.deepEqual(await submitAction(origin), { ofUser: 200, withoutSession: 500, ofOtherSite: 500 })
 }
 
-async function serve(cwd: string, { command, args = [] }: Setup): Promise<NextServer> {
-  const env = await appKeys()
+async function serve(
+  { command, args = [] }: Setup,
+  { cwd, env }: { cwd: string; env: Readonly<Record<string, string>> },
+): Promise<NextServer> {
   if (command === 'dev')
     return serveNext({ args: ['dev', ...args] }, { cwd, env: { ...env, NODE_ENV: 'development' } })
   // Without keys and a database.

@@ -37,11 +37,19 @@ const FILES = {
   'app/me/me.tsx': `'use client'
 
 import { useSuspenseQuery } from '@tanstack/react-query'
+import { useSubscription } from '@trpc/tanstack-react-query'
 import { useTRPC } from '../providers'
 
 export function Me() {
-  const { data } = useSuspenseQuery(useTRPC().me.queryOptions())
-  return <p>{data.email}</p>
+  const trpc = useTRPC()
+  const { data } = useSuspenseQuery(trpc.me.queryOptions())
+  const ticks = useSubscription(trpc.ticks.subscriptionOptions())
+  return (
+    <>
+      <p>{data.email}</p>
+      <p>tick {ticks.data}</p>
+    </>
+  )
 }
 `,
   'app/template.tsx': `'use client'
@@ -78,18 +86,40 @@ export default function KeysPage() {
 `,
 }
 
-const SAVE = 'save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),\n'
+const PROCEDURES = `save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
+  ticks: protectedProcedure.subscription(async function* ({ signal }) {
+    for (let tick = 1; !signal?.aborted; tick++) {
+      yield tick
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }),
+`
 
-/** Returns the app of docs/nextjs.md, with a mutation that has an input. */
+/** Adds server-sent events to the links. */
+const LINKS = `splitLink({
+  condition: ({ type }) => type === 'subscription',
+  true: subscriptionLink(client, { url: '/api/trpc' }),
+  false: $&,
+})`
+
+/** Returns the app of docs/nextjs.md, with a mutation that has an input and a subscription. */
 function readApp(): Map<string, string> {
   const pages = readDocuments().filter(({ path }) => ['README.md', 'docs/nextjs.md'].includes(path))
   const files = new Map<string, string>(Object.entries(FILES))
   for (const { name, code } of pages.flatMap(({ blocks }) => blocks))
     if (name && /\.tsx?$/.test(name)) files.set(name, code.replaceAll(/( from '\.[^']*)\.tsx?'/g, "$1'"))
   const router = files.get('router.ts') ?? ''
-  files.set('router.ts', router.replace(/^ {2}rotateKey:/m, `  ${SAVE}$&`))
+  files.set('router.ts', router.replace(/^ {2}rotateKey:/m, `  ${PROCEDURES}$&`))
   const server = files.get('server.ts') ?? ''
   files.set('server.ts', server.replace('createHandler({', '$& maxBodySize: 100_000,'))
+  const providers = files.get('app/providers.tsx') ?? ''
+  files.set(
+    'app/providers.tsx',
+    providers
+      .replace('createAuthClient }', 'createAuthClient, subscriptionLink }')
+      .replace('httpBatchLink }', 'httpBatchLink, splitLink }')
+      .replace(/httpBatchLink\(.*?\)(?=\])/, LINKS),
+  )
   return files
 }
 
