@@ -3,13 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { prismaApp } from '../../packages/trpc/test/databases/prisma-app.ts'
-import { edit } from './t3-proofs.ts'
+import { install } from '../test-packages/create-project.ts'
+import { edit } from './edit.ts'
 
 /**
  * Installs an app of Prisma 6 without its engines, which npm doesn't serve: the client is WebAssembly, and an
  * adapter opens the database.
  */
-export function withoutEngines(cwd: string, install: (folder: string) => void): void {
+export function installWithoutEngines(cwd: string): void {
   edit(cwd, 'package.json', [
     ['"dependencies": {', '"dependencies": {\n    "@prisma/adapter-libsql": "^6.19.0",'],
   ])

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { edit } from './edit.ts'
 
 /** The pages of the contract of `proveApp`, in the style of the app. */
 const PAGES = {
@@ -92,18 +93,4 @@ export function addProofs(cwd: string): void {
     ],
     ['          },\n        }),\n      ],\n', '          },\n        }) }),\n      ],\n'],
   ])
-}
-
-/** Replaces text that a file has once. */
-export function edit(
-  cwd: string,
-  path: string,
-  replacements: readonly (readonly [before: string, after: string])[],
-): void {
-  let text = readFileSync(join(cwd, path), 'utf8')
-  for (const [before, after] of replacements) {
-    if (text.split(before).length !== 2) throw new Error(`${path} must have this once:\n${before}`)
-    text = text.replace(before, () => after)
-  }
-  writeFileSync(join(cwd, path), text)
 }

@@ -9,7 +9,7 @@ export interface Edit {
   readonly replacements: readonly (readonly [before: string, after: string])[]
 }
 
-/** Returns the changes to files that are as expected, and the edits of the others, which are left to the user. */
+/** Returns the changes to files that are as expected. The edits of the others are left to the user. */
 export function planEdits(edits: readonly Edit[]): { changes: Change[]; byHand: string[] } {
   const open = edits.filter(({ path, done }) => !readIfExists(path)?.includes(done))
   const planned = open.map((edit) => {

@@ -7,7 +7,7 @@ const OPEN: Readonly<Record<T3Database, readonly [module: string, call: string]>
   own: ['sqlite', "openSqlite(process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db')"],
 }
 
-/** Returns `context.ts` for an app that has a database handle of its own. */
+/** Returns `context.ts` for an app with a database handle. */
 export function t3Context(database: T3Database): string {
   const [module, call] = OPEN[database]
   const [name] = call.split('(')
