@@ -57,7 +57,6 @@ async function testSetup(setup: Setup, { root, libraries, browser }: Place): Pro
   const { changed, text } = countLines(cwd)
   console.log(`${name}: ${text}; first protected call after ${seconds} s without installation`)
   assert.ok(changed <= 60)
-  assert.ok(seconds <= 120)
 
   addProofs(cwd)
   // It keeps the users.

@@ -54,7 +54,12 @@ describe('init in an app of create-next-app', () => {
     const guide = readFileSync(join(DOCS, 'nextjs.md'), 'utf8')
     const files = filesOf(app)
     for (const [name, text] of Object.entries(NEXT_FILES)) {
-      expect(guide).toMatch(new RegExp(`\n\`\`\`tsx?\n// ${RegExp.escape(`${name}\n${text}`)}\`\`\`\n`))
+      const language = name.split('.').at(-1)
+      expect(guide).toContain(`
+\`\`\`${language}
+// ${name}
+${text}\`\`\`
+`)
       expect(files[`src/${name}`]).toBe(text)
     }
     const more = ['app/layout.tsx', 'app/sign-in/page.tsx', 'auth.ts', 'router.ts']
