@@ -55,11 +55,7 @@ describe('init in an app of create-next-app', () => {
     const files = filesOf(app)
     for (const [name, text] of Object.entries(NEXT_FILES)) {
       const language = name.split('.').at(-1)
-      expect(guide).toContain(`
-\`\`\`${language}
-// ${name}
-${text}\`\`\`
-`)
+      expect(guide).toContain([`\n\`\`\`${language}`, `// ${name}`, `${text}\`\`\`\n`].join('\n'))
       expect(files[`src/${name}`]).toBe(text)
     }
     const more = ['app/layout.tsx', 'app/sign-in/page.tsx', 'auth.ts', 'router.ts']
