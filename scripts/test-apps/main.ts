@@ -8,9 +8,10 @@ import { packLibraries } from '../test-packages/pack-libraries.ts'
 import type { App } from './app.ts'
 import { createNextApp } from './create-next-app.ts'
 import { nextApps } from './next.ts'
+import { runtimeApps } from './runtimes.ts'
 import { t3Apps } from './t3.ts'
 
-const APPS: readonly App[] = [...nextApps, createNextApp, ...t3Apps]
+const APPS: readonly App[] = [...nextApps, createNextApp, ...t3Apps, ...runtimeApps]
 
 const selected = process.argv.slice(2)
 const apps = APPS.filter(({ name }) => {
