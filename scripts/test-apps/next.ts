@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
+import { proveActions } from '../../packages/trpc/test/next/prove-actions.ts'
 import { type NextServer, runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
-import { submitAction } from '../../packages/trpc/test/next/submit-action.ts'
 import { writeFiles } from '../../packages/trpc/test/next/write-files.ts'
 import { install } from '../test-packages/create-project.ts'
 import type { Library } from '../test-packages/pack-libraries.ts'
@@ -76,12 +75,12 @@ async function testSetup(
     settings: { turbopack: { root: folder }, ...setup.settings },
     isEdge: setup.isEdge ?? false,
   })
-  const env = await appKeys()
+  const env = { ...(await appKeys()), DATABASE_URL: `file:${join(folder, 'app.db')}` }
   await using server = await serve(setup, { cwd: folder, env })
   const { origin } = server
   const ban = (email: string) => banInSqlite(join(folder, 'app.db'), email)
   await proveApp({ origin, signingKeys: env.SIGNING_KEYS, ban }, browser)
-  assert.deepEqual(await submitAction(origin), { ofUser: 200, withoutSession: 500, ofOtherSite: 500 })
+  await proveActions({ origin, ban })
 }
 
 async function serve(
@@ -93,5 +92,6 @@ async function serve(
   // Without keys and a database.
   await runNext(['build', ...args], { cwd })
   if (command === 'start') return serveNext({ args: ['start'] }, { cwd, env })
+  cpSync(join(cwd, '.next/static'), join(cwd, '.next/standalone/.next/static'), { recursive: true })
   return serveNext({ script: '.next/standalone/server.js' }, { cwd, env })
 }

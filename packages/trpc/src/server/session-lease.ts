@@ -167,8 +167,8 @@ export class SessionLease {
     const delay = this.#validUntil - this.#shared.config.now().getTime()
     if (!this.#isRotatedOut && (this.#emitting === 0 || delay > LEASE_MS)) return
     this.#expiry = setTimeout(() => this.check(), Math.max(delay, 0))
-    // A socket without streams must not keep the process alive.
-    if (this.#emitting === 0) this.#expiry.unref()
+    // A socket without streams must not keep the process alive. On the edge, a timer is a number.
+    if (this.#emitting === 0) this.#expiry.unref?.()
   }
 }
 

@@ -14,12 +14,18 @@ type Subscribe = (read: SessionRead, subscriber: LeaseSubscriber) => LeaseSubscr
 
 const leasesByStore = new WeakMap<AuthStore, WeakMap<AuthConfig, Subscribe>>()
 
-/** Subscribes the call or socket that a read authorized to the one lease of its session in this process. */
+/**
+ * Subscribes the call or socket that a read authorized to the one lease of its session in this process. In
+ * Cloudflare Workers, each stream has its own: timers end with their request, and a signal can't be aborted
+ * by another one.
+ */
 export function subscribeToLease(
   read: SessionRead,
   subscriber: LeaseSubscriber,
   config: AuthConfig,
 ): LeaseSubscription {
+  if (globalThis.navigator?.userAgent === 'Cloudflare-Workers')
+    return createLeases(read.store, config)(read, subscriber)
   const leases = leasesByStore.get(read.store) ?? new WeakMap<AuthConfig, Subscribe>()
   leasesByStore.set(read.store, leases)
   const subscribe = leases.get(config) ?? createLeases(read.store, config)

@@ -74,6 +74,8 @@ export interface StoredSession {
   readonly userId: string
   readonly expiresAt: number
   readonly role: string
+  /** When the credentials of version 1 were replaced, as ISO text. */
+  readonly rotatedAt?: string
 }
 
 /** The procedures without input, except streams. */
@@ -171,9 +173,9 @@ function reasonOf(error: unknown): string {
   return isAuthError(cause) ? cause.reason : String(error)
 }
 
-function toSession({ id, userId, expiresAt, role }: StoredSession) {
+function toSession({ id, userId, expiresAt, role, rotatedAt }: StoredSession) {
   const user = { id: userId, name: 'Ada', email: 'ada@example.com', role, nickname: 'countess' }
-  const credentials = { version: 1, rotatedAt: null, issuer: null }
+  const credentials = { version: rotatedAt ? 2 : 1, rotatedAt: rotatedAt ?? null, issuer: null }
   const session = { id, userId, expiresAt: new Date(expiresAt), user, ban: null }
   return {
     ...session,

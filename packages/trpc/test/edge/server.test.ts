@@ -159,6 +159,18 @@ describe('a stream', () => {
     expect(timers.pending).toBe(0)
   })
 
+  test('ends with its session, also in the grace period of older credentials', async () => {
+    const given = settings()
+    const rotatedAt = new Date(given.now()).toISOString()
+    given.sessions[0] = { id: 's1', userId: 'ada', expiresAt: later, role: 'user', rotatedAt }
+    app = edge.createApp(given)
+    const next = await app.stream(await cookieOf('s1'))
+    expect(await next()).toBe(1)
+    const second = next()
+    app.revoke('s1', 'ada')
+    expect(await second).toBe('SESSION_NOT_FOUND')
+  })
+
   test('ends at the exact moment that its session expires', async () => {
     const given = settings()
     given.sessions[0] = { id: 's1', userId: 'ada', expiresAt: given.now() + 3_000, role: 'user' }

@@ -6,8 +6,8 @@ import { banInSqlite } from '../../../../scripts/test-apps/ban-in-sqlite.ts'
 import { openTour, PROOFS, type Tour } from '../../../../scripts/test-apps/proofs.ts'
 import { launchChromium } from '../browser/launch-chromium.ts'
 import { appKeys } from './app-keys.ts'
+import { proveActions } from './prove-actions.ts'
 import { type NextServer, runNext, serveNext } from './run-next.ts'
-import { submitAction } from './submit-action.ts'
 import { writeApp } from './write-app.ts'
 
 // `pnpm test:apps` runs webpack, the development server, and other settings.
@@ -44,8 +44,9 @@ for (const [name, prove] of PROOFS)
     await prove(tour)
   })
 
-test('a Server Action runs for the user, and not without a session or from another site', async () => {
-  expect(await submitAction(server.origin)).toEqual({ ofUser: 200, withoutSession: 500, ofOtherSite: 500 })
+test('a Server Action runs with the same guards, and sets the cookie of a refresh', (context) => {
+  if (typeof browser === 'string') context.skip(browser)
+  return proveActions(tour.app)
 })
 
 test('the server reports nothing but the rejected actions', () => {

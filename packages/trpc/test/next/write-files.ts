@@ -38,6 +38,7 @@ const FILES = {
 
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { useSubscription } from '@trpc/tanstack-react-query'
+import { Expose } from '../expose'
 import { useTRPC } from '../providers'
 
 export function Me() {
@@ -48,26 +49,34 @@ export function Me() {
     <>
       <p>{data.email}</p>
       <p>tick {ticks.data}</p>
+      <Expose />
     </>
   )
 }
 `,
-  'app/template.tsx': `'use client'
+  'app/expose.tsx': `'use client'
 import { useAuth } from '@sallyport/trpc/react'
 import { useRouter } from 'next/navigation'
-import { type ReactNode, useEffect } from 'react'
+import { useEffect } from 'react'
 
-export default function Template({ children }: { children: ReactNode }) {
+export function Expose() {
   const { client } = useAuth()
   const router = useRouter()
   useEffect(() => {
     Object.assign(window, { client, router })
   })
-  return children
+  return null
 }
 `,
-  'app/page.tsx': `export default function HomePage() {
-  return <p>Home</p>
+  'app/page.tsx': `import { Expose } from './expose'
+
+export default function HomePage() {
+  return (
+    <>
+      <p>Home</p>
+      <Expose />
+    </>
+  )
 }
 `,
   'app/keys/page.tsx': `import { rotateKey } from '../actions'
@@ -111,7 +120,7 @@ function readApp(): Map<string, string> {
   const router = files.get('router.ts') ?? ''
   files.set('router.ts', router.replace(/^ {2}rotateKey:/m, `  ${PROCEDURES}$&`))
   const server = files.get('server.ts') ?? ''
-  files.set('server.ts', server.replace('createHandler({', '$& maxBodySize: 100_000,'))
+  files.set('server.ts', server.replace('createNextAuth({', '$& maxBodySize: 100_000,'))
   const providers = files.get('app/providers.tsx') ?? ''
   files.set(
     'app/providers.tsx',

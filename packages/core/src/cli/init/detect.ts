@@ -84,10 +84,10 @@ function usesUrl(path: string): boolean {
   return text !== FILES['context.ts'] && /(?<!AUTH_)DATABASE_URL/.test(text)
 }
 
-const SOURCE = /\.[cm]?[jt]sx?$/
+export const SOURCE = /\.[cm]?[jt]sx?$/
 const NOT_SOURCES = new Set(['node_modules', 'dist', 'build', 'coverage'])
 
-function* filesIn(folder: string): Generator<string> {
+export function* filesIn(folder: string): Generator<string> {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
     const isOther = entry.name.startsWith('.') || NOT_SOURCES.has(entry.name)

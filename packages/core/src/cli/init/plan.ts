@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { type Change, readIfExists } from './changes.ts'
-import { type DetectedApp, type Framework, isAbove } from './detect.ts'
+import type { DetectedApp, Framework } from './detect.ts'
 import { FILES, TSCONFIG } from './templates.ts'
 
 /** What `init` does in an app, and what is left to do by hand. */
@@ -127,25 +126,4 @@ function commandOf({ isNew, folder }: DetectedApp, guide: string | undefined): s
   if (isNew) return 'node --env-file=.env src/server.ts'
   const auth = folder === 'src' ? '' : ' --auth auth.ts'
   return `npx sallyport doctor configuration keys --env .env${auth}`
-}
-
-/**
- * @throws ConfigurationError if Git has uncommitted changes here, unless forced; if it tracks `.env`, so the
- * keys would be committed; or if it can't say
- */
-export function checkGit({ force = false }: { force?: boolean | undefined }): void {
-  if (!isAbove('.git')) return
-  if (git('ls-files', '--', '.env') !== '')
-    throw new ConfigurationError('Nothing written: Git tracks .env. Run "git rm --cached .env" first.')
-  if (!force && git('status', '--porcelain', '--', '.') !== '')
-    throw new ConfigurationError(
-      'Nothing written: Git has uncommitted changes. Commit them first, or pass --force.',
-    )
-}
-
-function git(...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync('git', args, { encoding: 'utf8' })
-  if (status === 0) return stdout
-  const [reason = ''] = (stderr ?? 'it is not installed').split('\n')
-  throw new ConfigurationError(`Nothing written: git ${args[0]} failed: ${reason}`)
 }

@@ -1,0 +1,56 @@
+import { fileURLToPath } from 'node:url'
+import { defineAuthConfig, staticJwks } from '@sallyport/core'
+import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { Miniflare } from 'miniflare'
+import { rolldown } from 'rolldown'
+import { afterAll, test } from 'vitest'
+
+const baseUrl = 'https://app.example.com'
+const key = await createSigningKey()
+const keys = parseSigningKeys({ keys: [key] })
+const jwks = JSON.stringify(keys.publicJwks)
+const config = defineAuthConfig({ baseUrl, jwks: staticJwks(jwks) })
+
+const build = await rolldown({ input: fileURLToPath(new URL('./worker.ts', import.meta.url)) })
+const { output } = await build.generate({ format: 'esm', codeSplitting: false })
+await build.close()
+const worker = new Miniflare({ modules: true, script: output[0].code, compatibilityDate: '2026-07-01' })
+afterAll(() => worker.dispose())
+const url = await worker.ready
+
+const expiresAt = Date.now() + 3_600_000
+const sessions = ['s1', 's2'].map((id) => ({ id, userId: 'ada', expiresAt, role: 'user' }))
+
+async function openStream(id: string) {
+  const session = { id, userId: 'ada', expiresAt: new Date(expiresAt) }
+  const { token } = await issueJwt(session, { key: keys.active, config })
+  const aborter = new AbortController()
+  const headers = {
+    cookie: `${config.cookies.jwt}=${token}`,
+    accept: 'text/event-stream',
+    'sec-fetch-site': 'same-origin',
+  }
+  const { body } = await fetch(new URL('/ticks', url), { headers, signal: aborter.signal })
+  if (body === null) throw new TypeError('A stream was expected')
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  async function readUntil(part: string): Promise<void> {
+    for (let text = ''; !text.includes(part); ) {
+      const { done, value = '' } = await reader.read()
+      if (done) throw new Error(`The stream has ended: ${text}`)
+      text += value
+    }
+  }
+  await readUntil('data: 1')
+  return { readUntil, abort: () => aborter.abort() }
+}
+
+test('in a Worker, streams end with their session, whatever happens to the streams of other requests', async () => {
+  const settings = { baseUrl, keys: { jwks }, sessions }
+  await fetch(new URL('/open', url), { method: 'POST', body: JSON.stringify(settings) })
+  const other = await openStream('s2')
+  const streams = [await openStream('s1'), await openStream('s1')]
+  other.abort()
+  await fetch(new URL('/delete', url))
+  await Promise.all(streams.map(({ readUntil }) => readUntil('SESSION_NOT_FOUND')))
+})
