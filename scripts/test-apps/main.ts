@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { launchChromium } from '../../packages/trpc/test/browser/launch-chromium.ts'
 import { packLibraries } from '../test-packages/pack-libraries.ts'
 import type { App } from './app.ts'
+import { betterTStackApp } from './better-t-stack.ts'
 import { nextApps } from './next.ts'
 import { nodeApps } from './node.ts'
 
-const APPS: readonly App[] = [...nextApps, ...nodeApps]
+const APPS: readonly App[] = [...nextApps, ...nodeApps, betterTStackApp]
 
 const selected = process.argv.slice(2)
 const apps = APPS.filter(
