@@ -84,7 +84,7 @@ function usesUrl(path: string): boolean {
   return text !== FILES['context.ts'] && /(?<!AUTH_)DATABASE_URL/.test(text)
 }
 
-export const SOURCE = /\.[cm]?[jt]sx?$/
+export const SOURCE: RegExp = /\.[cm]?[jt]sx?$/
 const NOT_SOURCES = new Set(['node_modules', 'dist', 'build', 'coverage'])
 
 export function* filesIn(folder: string): Generator<string> {
