@@ -30,10 +30,10 @@ export const FEATURES: Edits = {
     ],
     [
       `export const trpcClient`,
-      'const url = `${ENV.VITE_SERVER_URL.replace(/\\/$/, "")}/trpc`;\n\nexport const trpcClient',
+      `const url = \`\${ENV.VITE_SERVER_URL.replace(/\\/$/, "")}/trpc\`;\n\nexport const trpcClient`,
     ],
     [
-      '    httpBatchLink({\n      url: `${ENV.VITE_SERVER_URL.replace(/\\/$/, "")}/trpc`,\n    }),\n',
+      `    httpBatchLink({\n      url: \`\${ENV.VITE_SERVER_URL.replace(/\\/$/, "")}/trpc\`,\n    }),\n`,
       `    splitLink({
       condition: ({ type }) => type === "subscription",
       true: httpSubscriptionLink({ url }),
