@@ -24,7 +24,7 @@ export function requireCleanGit({ force, folder = '.' }: { force: true | undefin
 export function isIgnored(path: string, lines: readonly string[]): boolean {
   if (isAbove('.git'))
     return spawnSync('git', ['check-ignore', '-q', '--', path.replace('*', 'app')]).status === 0
-  const last = lines.findLast((line) => [path, `/${path}`].includes(line.replace(/^!/, '')))
+  const last = lines.findLast((line) => [path, `/${path}`, `${path}*`].includes(line.replace(/^!/, '')))
   return last !== undefined && !last.startsWith('!')
 }
 
