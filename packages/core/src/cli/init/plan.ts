@@ -32,7 +32,7 @@ const MOUNTING: Partial<Record<Framework, string>> = {
   Fastify: 'docs/server.md#fastify',
 }
 
-/** @throws ConfigurationError if a file exists that `init` would write, or if the app is CommonJS */
+/** @throws ConfigurationError if a file exists that `init` would write, or if Node can't run the files */
 export function planInit(app: DetectedApp): Plan {
   const steps = (app.framework === 'Next.js' ? planNext(app) : null) ?? planServer(app)
   const { files } = steps
@@ -43,10 +43,6 @@ export function planInit(app: DetectedApp): Plan {
       `Nothing written: ${paths} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.`,
     )
   }
-  if (files.length > 0 && !app.isNew && JSON.parse(app.manifest).type === 'commonjs')
-    throw new ConfigurationError(
-      'Nothing written: package.json has "type": "commonjs", and the files are ES modules. Set "module", and run this again.',
-    )
   const edits = [
     app.isNew ? asModule(app) : null,
     ignored(files.some(({ after }) => after.includes('file:data/')) ? ['.env', 'data/*.db*'] : ['.env']),
@@ -63,6 +59,11 @@ export function planInit(app: DetectedApp): Plan {
 
 function planServer(app: DetectedApp): Steps {
   const guide = app.framework === null ? undefined : GUIDES[app.framework]
+  // Node can't import the files. A bundler can.
+  if (guide === undefined && !app.isNew && JSON.parse(app.manifest).type === 'commonjs')
+    throw new ConfigurationError(
+      'Nothing written: package.json has "type": "commonjs", and the files are ES modules. Set "module", and run this again.',
+    )
   const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
   return {
     files: guide === undefined ? planFiles(app) : [],
