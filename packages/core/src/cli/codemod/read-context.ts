@@ -76,7 +76,7 @@ function membersIn(project: Project, source: Source, root: Node): ContextMember[
   }
 
   return nodes.flatMap((node): ContextMember[] => {
-    if (node.type === 'SpreadElement' && !isHarmless(source, node.argument))
+    if (node.type === 'SpreadElement' && !isHarmless(project, source, node.argument))
       return [...MEMBERS].map((name) => ({ source, name, at: node, doubt: firstLineOf(source, node) }))
     if (node.type !== 'Property' || patterns.has(node)) return []
     const name = keyOf(node)
@@ -86,17 +86,29 @@ function membersIn(project: Project, source: Source, root: Node): ContextMember[
 }
 
 /** Returns whether a value to spread is an option, an inner context, which is read too, or Sallyport's. */
-function isHarmless(source: Source, given: Node): boolean {
+function isHarmless(project: Project, source: Source, given: Node): boolean {
   const node = peel(given)
   if (pathOf(source, node) !== null) return true
-  if (node.type === 'AwaitExpression') return isHarmless(source, node.argument)
+  if (node.type === 'AwaitExpression') return isHarmless(project, source, node.argument)
   if (node.type === 'CallExpression') {
     const { callee } = node
-    if (callee.type === 'Identifier') return CREATES_CONTEXT.test(callee.name)
+    if (callee.type === 'Identifier')
+      return CREATES_CONTEXT.test(callee.name) || isOurs(project, source, callee)
     return callee.type === 'MemberExpression' && ['http', 'ws'].includes(memberOf(callee) ?? '')
   }
   const binding = node.type === 'Identifier' ? source.bindingAt(node.name, node) : null
-  return binding?.kind === 'value' && binding.init.end < node.start && isHarmless(source, binding.init)
+  return (
+    binding?.kind === 'value' && binding.init.end < node.start && isHarmless(project, source, binding.init)
+  )
+}
+
+/** Returns whether a name is part of what a function of Sallyport returns, such as `createNextAuth()`. */
+function isOurs(project: Project, source: Source, node: Node & { name: string }): boolean {
+  const found = project.find(source, node.name, node)
+  const init = found?.binding.kind === 'value' ? found.binding.init : null
+  if (found === null || init?.type !== 'CallExpression' || init.callee.type !== 'Identifier') return false
+  const made = project.find(found.source, init.callee.name, init.callee)?.binding
+  return made?.kind === 'import' && /^@sallyport\/trpc(\/|$)/.test(made.from)
 }
 
 /** Returns whether the caller of the function passes it as a member of this name. The call is read too. */

@@ -148,6 +148,17 @@ test.for([
   expect(Object.keys(applyCodemod(files, { trustsContext: true }).changed)).toEqual(['trpc.ts'])
 })
 
+test("a spread of Sallyport's own context is no doubt", ({ expect }) => {
+  const next =
+    "import { createNextAuth } from '@sallyport/trpc/next'\nexport const { pageContext } = createNextAuth({})\n"
+  const page =
+    "import { pageContext } from './next'\nconst createPageContext = async () => createContext({ ...(await pageContext()) })\n"
+  const files = { 'context.ts': CONTEXT, 'page.ts': page, 'trpc.ts': GUARD }
+  expect(Object.keys(applyCodemod({ ...files, 'next.ts': next }).changed)).toEqual(['trpc.ts'])
+  const other = next.replace('@sallyport/trpc/next', './other')
+  expect(applyCodemod({ ...files, 'next.ts': other }).changed).toEqual({})
+})
+
 test('a context that React shares is another one', ({ expect }) => {
   const react =
     "import { createContext } from 'react'\nexport const Session = createContext({ session: guess() })\n"
