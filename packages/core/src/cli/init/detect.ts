@@ -87,7 +87,7 @@ function usesUrl(path: string): boolean {
   return !OUR_CONTEXTS.has(text) && /(?<!AUTH_)DATABASE_URL/.test(text)
 }
 
-export const SOURCE = /\.[cm]?[jt]sx?$/
+export const SOURCE: RegExp = /\.[cm]?[jt]sx?$/
 const NOT_SOURCES = new Set(['node_modules', 'dist', 'build', 'coverage'])
 
 export function* filesIn(folder: string): Generator<string> {
