@@ -3,6 +3,7 @@ import { parseEnv } from 'node:util'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { type Change, readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
+import { isIgnored } from './git.ts'
 import { planNext } from './next/plan-next.ts'
 import { newFile, type Steps } from './steps.ts'
 import { FILES, TSCONFIG } from './templates.ts'
@@ -103,10 +104,8 @@ const COMMONJS = /("type"\s*:\s*)"commonjs"/
 /** Keeps the keys and the database out of the repository. */
 function ignored(wanted: readonly string[]): Change | null {
   const before = readIfExists('.gitignore')
-  const lines = before?.split(/\r?\n/) ?? []
-  const missing = wanted.filter(
-    (line) => ![line, `/${line}`, `${line}*`].some((rule) => lines.includes(rule)),
-  )
+  const lines = before?.split(/\r?\n/).map((line) => line.trim()) ?? []
+  const missing = wanted.filter((path) => !isIgnored(path, lines))
   if (missing.length === 0) return null
   const end = before === null || before === '' || before.endsWith('\n') ? '' : '\n'
   return { path: '.gitignore', before, after: `${before ?? ''}${end}${missing.join('\n')}\n` }
