@@ -28,7 +28,7 @@ export const createNextApp: App = {
     installPackages(cwd, runInit(cwd))
     const env = mockFonts(root)
     await callFirst('me', { cwd, env })
-    console.log(`${name}: ${countLines(cwd).text}`)
+    countLines(cwd)
 
     for (const [path, text] of readApp()) {
       // `init` has added the providers to the layout of the app.
