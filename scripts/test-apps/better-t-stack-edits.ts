@@ -1,5 +1,4 @@
-/** The content of new files, and the replacements in others. */
-export type Edits = Readonly<Record<string, string | readonly (readonly [old: string, current: string])[]>>
+import type { Edits } from './edit-files.ts'
 
 /** What the app does without authentication. */
 export const FEATURES: Edits = {
@@ -30,10 +29,10 @@ export const FEATURES: Edits = {
     ],
     [
       `export const trpcClient`,
-      'const url = `${ENV.VITE_SERVER_URL.replace(/\\/$/, "")}/trpc`;\n\nexport const trpcClient',
+      `const url = \`\${ENV.VITE_SERVER_URL.replace(/\\/$/, "")}/trpc\`;\n\nexport const trpcClient`,
     ],
     [
-      '    httpBatchLink({\n      url: `${ENV.VITE_SERVER_URL.replace(/\\/$/, "")}/trpc`,\n    }),\n',
+      `    httpBatchLink({\n      url: \`\${ENV.VITE_SERVER_URL.replace(/\\/$/, "")}/trpc\`,\n    }),\n`,
       `    splitLink({
       condition: ({ type }) => type === "subscription",
       true: httpSubscriptionLink({ url }),

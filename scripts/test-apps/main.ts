@@ -9,8 +9,9 @@ import type { App } from './app.ts'
 import { betterTStackApp } from './better-t-stack.ts'
 import { nextApps } from './next.ts'
 import { nodeApps } from './node.ts'
+import { sseChatApp } from './sse-chat.ts'
 
-const APPS: readonly App[] = [...nextApps, ...nodeApps, betterTStackApp]
+const APPS: readonly App[] = [...nextApps, ...nodeApps, betterTStackApp, sseChatApp]
 
 const selected = process.argv.slice(2)
 const apps = APPS.filter(

@@ -44,7 +44,7 @@ export const nextApps: readonly App[] = SETUPS.map((setup) => ({
 }))
 
 /** Installs the tarballs and the dependencies of the app with npm. */
-function installNext(folder: string, libraries: readonly Library[]): void {
+export function installNext(folder: string, libraries: readonly Library[]): void {
   const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
   const { pg: _, rolldown: __, ...peers } = peersAt('highest', libraries)
   const dependencies = {
