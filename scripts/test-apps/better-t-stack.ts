@@ -30,7 +30,7 @@ const CHOICES = {
   'server-deploy': 'none',
 }
 
-/** An app of create-better-t-stack: page and API on two ports, and Drizzle on a SQLite file through libsql. */
+/** An app of create-better-t-stack: page and API on two ports, Drizzle, and a SQLite file with libsql. */
 export const betterTStackApp: App = {
   name: 'better-t-stack',
   async test({ root, libraries, browser }) {

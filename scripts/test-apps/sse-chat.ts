@@ -8,7 +8,7 @@ import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
 import { countChanges } from './count-changes.ts'
 import { editFiles } from './edit-files.ts'
-import { installNext } from './next.ts'
+import { newNextApp } from './next.ts'
 import { proveApp } from './prove-app.ts'
 import { CHAT_FILES, UNGUARDED_CHAT } from './sse-chat-files.ts'
 
@@ -19,9 +19,8 @@ const OWN_FILES = ['auth.config.ts', 'auth.ts', 'context.ts', 'server.ts', 'prox
 export const sseChatApp: App = {
   name: 'next-sse-chat',
   async test({ root, libraries, browser }) {
-    const [folder, before] = [join(root, 'next-sse-chat'), join(root, 'next-sse-chat-before')]
-    installNext(folder, libraries)
-    writeFiles(folder, { settings: { turbopack: { root: folder } } })
+    const [folder, before] = [newNextApp(root, libraries), join(root, 'next-sse-chat-before')]
+    writeFiles(folder, {})
     editFiles(folder, CHAT_FILES)
     mkdirSync(before)
     editFiles(before, UNGUARDED_CHAT)

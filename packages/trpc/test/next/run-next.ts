@@ -24,6 +24,7 @@ export async function runNext(args: readonly string[], options: RunOptions): Pro
 /** A server of Next.js. */
 export interface NextServer extends AsyncDisposable {
   readonly origin: string
+  readonly pid: number
   readonly output: () => string
 }
 
@@ -42,8 +43,10 @@ export async function serveNext(
     if (child.exitCode !== null) throw new Error(output())
     await delay(100)
   }
+  const { pid = 0 } = child
   return {
     origin,
+    pid,
     output,
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null) return
@@ -68,7 +71,7 @@ function start(
   return { child, output: () => Buffer.concat(chunks).toString() }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0)
   await once(server, 'listening')
   const address = server.address()
