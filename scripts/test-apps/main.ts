@@ -6,9 +6,21 @@ import { join } from 'node:path'
 import { launchChromium } from '../../packages/trpc/test/browser/launch-chromium.ts'
 import { packLibraries } from '../test-packages/pack-libraries.ts'
 import type { App } from './app.ts'
+import { betterTStackApp } from './better-t-stack.ts'
+import { createNextApp } from './create-next-app.ts'
 import { nextApps } from './next.ts'
+import { nodeApps } from './node.ts'
+import { runtimeApps } from './runtimes.ts'
+import { t3Apps } from './t3.ts'
 
-const APPS: readonly App[] = [...nextApps]
+const APPS: readonly App[] = [
+  ...nextApps,
+  createNextApp,
+  ...t3Apps,
+  ...runtimeApps,
+  ...nodeApps,
+  betterTStackApp,
+]
 
 const selected = process.argv.slice(2)
 const apps = APPS.filter(({ name }) => {

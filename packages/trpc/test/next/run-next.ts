@@ -71,7 +71,7 @@ function start(
   return { child, output: () => Buffer.concat(chunks).toString() }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0)
   await once(server, 'listening')
   const address = server.address()

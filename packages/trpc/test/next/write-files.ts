@@ -146,7 +146,7 @@ const LINKS = `splitLink({
 })`
 
 /** Returns the app of docs/nextjs.md, with a page for everyone and more procedures. */
-function readApp(): Map<string, string> {
+export function readApp(): Map<string, string> {
   const pages = readDocuments().filter(({ path }) => ['README.md', 'docs/nextjs.md'].includes(path))
   const files = new Map<string, string>(Object.entries(FILES))
   for (const { name, code } of pages.flatMap(({ blocks }) => blocks))

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { NEXT_FILES } from './next/templates.ts'
 import { FILES } from './templates.ts'
 
 const FRAMEWORKS = [
@@ -79,9 +80,11 @@ function parseManifest(text: string): { dependencies?: object; devDependencies?:
   }
 }
 
+const OUR_CONTEXTS: ReadonlySet<string> = new Set([FILES['context.ts'], NEXT_FILES['context.ts']])
+
 function usesUrl(path: string): boolean {
   const text = readFileSync(path, 'utf8')
-  return text !== FILES['context.ts'] && /(?<!AUTH_)DATABASE_URL/.test(text)
+  return !OUR_CONTEXTS.has(text) && /(?<!AUTH_)DATABASE_URL/.test(text)
 }
 
 export const SOURCE: RegExp = /\.[cm]?[jt]sx?$/

@@ -3,6 +3,9 @@ import { parseEnv } from 'node:util'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { type Change, readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
+import { isIgnored } from './git.ts'
+import { planNext } from './next/plan-next.ts'
+import { newFile, type Steps } from './steps.ts'
 import { FILES, TSCONFIG } from './templates.ts'
 
 /** What `init` does in an app, and what is left to do by hand. */
@@ -31,8 +34,8 @@ const MOUNTING: Partial<Record<Framework, string>> = {
 
 /** @throws ConfigurationError if a file exists that `init` would write */
 export function planInit(app: DetectedApp): Plan {
-  const guide = app.framework === null ? undefined : GUIDES[app.framework]
-  const files = guide === undefined ? planFiles(app) : []
+  const steps = (app.framework === 'Next.js' ? planNext(app) : null) ?? planServer(app)
+  const { files } = steps
   const taken = files.filter(({ path, after }) => ![null, after].includes(readIfExists(path)))
   if (taken.length > 0) {
     const paths = taken.map(({ path }) => path).join(', ')
@@ -42,16 +45,27 @@ export function planInit(app: DetectedApp): Plan {
   }
   const edits = [
     app.isNew ? asModule(app) : null,
-    ignored(files.length > 0 ? ['.env', 'data/*.db*'] : ['.env']),
+    ignored(files.some(({ after }) => after.includes('file:data/')) ? ['.env', 'data/*.db*'] : ['.env']),
   ].filter((change) => change !== null)
-  const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
-  const add = guide === undefined ? missing.filter((name) => !app.packages.has(name)) : []
+  const add = steps.packages.filter((name) => !app.packages.has(name))
   const install = add.length === 0 ? '' : `${app.addPackages} ${add.join(' ')} && `
   return {
-    changes: [...files.filter(({ path }) => readIfExists(path) === null), ...edits],
+    changes: [...files.filter(({ path }) => readIfExists(path) === null), ...steps.edits, ...edits],
     createsKeys: parseEnv(readIfExists('.env') ?? '').SIGNING_KEYS === undefined,
+    byHand: steps.byHand,
+    command: `${install}${steps.command}`,
+  }
+}
+
+function planServer(app: DetectedApp): Steps {
+  const guide = app.framework === null ? undefined : GUIDES[app.framework]
+  const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
+  return {
+    files: guide === undefined ? planFiles(app) : [],
+    edits: [],
     byHand: byHand(app, guide),
-    command: `${install}${commandOf(app, guide)}`,
+    packages: guide === undefined ? missing : [],
+    command: commandOf(app, guide),
   }
 }
 
@@ -71,10 +85,10 @@ function planFiles({ folder, isNew, usesDatabaseUrl }: DetectedApp): Change[] {
           "process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'",
         )
       : text
-    return { path: join(folder, name), before: null, after }
+    return newFile(join(folder, name), after)
   })
   const hasTsconfig = readIfExists('tsconfig.json') !== null
-  return isNew && !hasTsconfig ? [...files, { path: 'tsconfig.json', before: null, after: TSCONFIG }] : files
+  return isNew && !hasTsconfig ? [...files, newFile('tsconfig.json', TSCONFIG)] : files
 }
 
 function asModule({ manifest: before }: DetectedApp): Change | null {
@@ -90,8 +104,8 @@ const COMMONJS = /("type"\s*:\s*)"commonjs"/
 /** Keeps the keys and the database out of the repository. */
 function ignored(wanted: readonly string[]): Change | null {
   const before = readIfExists('.gitignore')
-  const lines = before?.split(/\r?\n/) ?? []
-  const missing = wanted.filter((line) => !lines.includes(line) && !lines.includes(`/${line}`))
+  const lines = before?.split(/\r?\n/).map((line) => line.trim()) ?? []
+  const missing = wanted.filter((path) => !isIgnored(path, lines))
   if (missing.length === 0) return null
   const end = before === null || before === '' || before.endsWith('\n') ? '' : '\n'
   return { path: '.gitignore', before, after: `${before ?? ''}${end}${missing.join('\n')}\n` }
