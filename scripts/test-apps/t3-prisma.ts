@@ -4,23 +4,25 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { prismaApp } from '../../packages/trpc/test/databases/prisma-app.ts'
 import { install } from '../test-packages/create-project.ts'
-import { edit } from './edit.ts'
+import { editFiles } from './edit-files.ts'
 
 /**
  * Installs an app of Prisma 6 without its engines, which npm doesn't serve: the client is WebAssembly, and an
  * adapter opens the database.
  */
 export function installWithoutEngines(cwd: string): void {
-  edit(cwd, 'package.json', [
-    ['"dependencies": {', '"dependencies": {\n    "@prisma/adapter-libsql": "^6.19.0",'],
-  ])
-  edit(cwd, 'prisma/schema.prisma', [
-    ['../generated/prisma"', '../generated/prisma"\n    engineType = "client"'],
-  ])
-  edit(cwd, 'src/server/db.ts', [
-    ['import { env }', 'import { PrismaLibSQL } from "@prisma/adapter-libsql";\nimport { env }'],
-    ['new PrismaClient({', 'new PrismaClient({\n    adapter: new PrismaLibSQL({ url: env.DATABASE_URL }),'],
-  ])
+  editFiles(cwd, {
+    'package.json': [['"dependencies": {', '"dependencies": {\n    "@prisma/adapter-libsql": "^6.19.0",']],
+  })
+  editFiles(cwd, {
+    'prisma/schema.prisma': [['../generated/prisma"', '../generated/prisma"\n    engineType = "client"']],
+  })
+  editFiles(cwd, {
+    'src/server/db.ts': [
+      ['import { env }', 'import { PrismaLibSQL } from "@prisma/adapter-libsql";\nimport { env }'],
+      ['new PrismaClient({', 'new PrismaClient({\n    adapter: new PrismaLibSQL({ url: env.DATABASE_URL }),'],
+    ],
+  })
   writeFileSync(join(cwd, '.npmrc'), 'ignore-scripts=true\n')
   install(cwd)
   const prisma = createRequire(`${cwd}/`).resolve('prisma/build/index.js')

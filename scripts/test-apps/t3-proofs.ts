@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { edit } from './edit.ts'
+import { editFiles } from './edit-files.ts'
 
 /** The pages of the contract of `proveApp`, in the style of the app. */
 const PAGES = {
@@ -76,21 +76,27 @@ export function addProofs(cwd: string): void {
     mkdirSync(dirname(join(cwd, path)), { recursive: true })
     writeFileSync(join(cwd, path), text)
   }
-  edit(cwd, 'src/server/api/root.ts', [
-    ['createTRPCRouter }', 'createTRPCRouter, protectedProcedure }'],
-    ['  post: postRouter,\n', PROCEDURES],
-  ])
-  edit(cwd, 'src/server/next.ts', [['router: appRouter,', 'router: appRouter,\n  maxBodySize: 100_000,']])
-  edit(cwd, 'src/trpc/react.tsx', [
-    ['createAuthClient }', 'createAuthClient, subscriptionLink }'],
-    ['loggerLink }', 'loggerLink, splitLink }'],
-    [
-      '        httpBatchStreamLink({',
-      `        splitLink({
+  editFiles(cwd, {
+    'src/server/api/root.ts': [
+      ['createTRPCRouter }', 'createTRPCRouter, protectedProcedure }'],
+      ['  post: postRouter,\n', PROCEDURES],
+    ],
+  })
+  editFiles(cwd, {
+    'src/server/next.ts': [['router: appRouter,', 'router: appRouter,\n  maxBodySize: 100_000,']],
+  })
+  editFiles(cwd, {
+    'src/trpc/react.tsx': [
+      ['createAuthClient }', 'createAuthClient, subscriptionLink }'],
+      ['loggerLink }', 'loggerLink, splitLink }'],
+      [
+        '        httpBatchStreamLink({',
+        `        splitLink({
           condition: ({ type }) => type === "subscription",
           true: subscriptionLink(authClient, { url: "/api/trpc", transformer: SuperJSON }),
           false: httpBatchStreamLink({`,
+      ],
+      ['          },\n        }),\n      ],\n', '          },\n        }) }),\n      ],\n'],
     ],
-    ['          },\n        }),\n      ],\n', '          },\n        }) }),\n      ],\n'],
-  ])
+  })
 }

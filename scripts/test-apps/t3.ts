@@ -4,7 +4,7 @@ import { install } from '../test-packages/create-project.ts'
 import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { countLines } from './count-lines.ts'
-import { edit } from './edit.ts'
+import { editFiles } from './edit-files.ts'
 import { callFirst, installApp, installPackages, mockFonts, proveBuilt, runInit } from './init-app.ts'
 import { installWithoutEngines, pushPrisma } from './t3-prisma.ts'
 import { addProofs } from './t3-proofs.ts'
@@ -62,7 +62,7 @@ async function testSetup(setup: Setup, { root, libraries, browser }: Place): Pro
   clock.pause(() => installApp(cwd, libraries, setup.install))
   const packages = runInit(cwd)
   clock.pause(() => installPackages(cwd, packages))
-  edit(cwd, 'src/server/api/routers/post.ts', GUARD)
+  editFiles(cwd, { 'src/server/api/routers/post.ts': GUARD })
   await setup.push(cwd)
   const env = mockFonts(root)
   await callFirst('post.getLatest', { cwd, env })
