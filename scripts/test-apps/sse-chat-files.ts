@@ -122,7 +122,16 @@ export const UNGUARDED_CHAT: Edits = {
   'router.ts': `${IMPORTS}
 ${POSTS}
 const t = initTRPC.create()
-export const appRouter = t.router({${ROUTES('t.procedure', "'anonymous'", 'signal')}})
+export const appRouter = t.router({${ROUTES('t.procedure', "'anonymous'", 'signal')}
+  me: t.procedure.query(() => ({ email: 'anonymous' })),
+  save: t.procedure.input((text) => String(text).length).mutation(({ input }) => input),
+  ticks: t.procedure.subscription(async function* ({ signal }) {
+    for (let tick = 1; !signal?.aborted; tick++) {
+      yield tick
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }),
+})
 export type AppRouter = typeof appRouter
 `,
   'app/api/[...path]/route.ts': `import { fetchRequestHandler } from '@trpc/server/adapters/fetch'

@@ -1,5 +1,6 @@
 import type { Auth, LazyAuth } from '@sallyport/core/auth'
 import { requirePositive } from '@sallyport/core/internal/server'
+import { RECONNECT } from './guard-socket.ts'
 import { isOpen, limiterOf, type ServerSocket } from './limit-sockets.ts'
 import { MAX_TIMER_MS } from './socket-limits.ts'
 import { endStreams } from './stopping-streams.ts'
@@ -36,8 +37,6 @@ export interface DrainOptions {
 const HAND_OVER_MS = 1_500
 const CHECK_MS = 20
 
-/** tRPC's client then opens a new connection, and moves its subscriptions to it. */
-const RECONNECT = JSON.stringify({ id: null, method: 'reconnect' })
 const GOING_AWAY_CODE = 1001
 
 const drains = new WeakMap<object, Promise<void>>()

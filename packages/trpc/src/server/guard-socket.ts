@@ -15,8 +15,8 @@ export interface ClosableSocket {
 const BANNED_CODE = 4403
 const CREDENTIALS_REPLACED_CODE = 4401
 
-/** tRPC's client then opens a new connection, with fresh credentials. */
-const RECONNECT = JSON.stringify({ id: null, method: 'reconnect' })
+/** tRPC's client then opens a new connection, with fresh credentials, and moves its subscriptions to it. */
+export const RECONNECT: string = JSON.stringify({ id: null, method: 'reconnect' })
 
 /** Leaves time for streams and calls to send their errors. */
 const CLOSE_AFTER_MS = 100
