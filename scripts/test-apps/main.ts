@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { launchChromium } from '../../packages/trpc/test/browser/launch-chromium.ts'
 import { packLibraries } from '../test-packages/pack-libraries.ts'
 import type { App } from './app.ts'
+import { expoApps } from './expo.ts'
 import { nextApps } from './next.ts'
 import { runtimeApps } from './runtimes.ts'
 
-const APPS: readonly App[] = [...nextApps, ...runtimeApps]
+const APPS: readonly App[] = [...nextApps, ...runtimeApps, ...expoApps]
 
 const selected = process.argv.slice(2)
 const apps = APPS.filter(
