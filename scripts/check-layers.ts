@@ -32,7 +32,11 @@ const TRPC_IMPORTS = {
   links: [`${TRPC}/client/`, core('protocol'), npm('@trpc/(client|server)/')],
   react: [`${TRPC}/client/`, core('protocol'), npm('react/')],
   ssr: [core('index', 'protocol', 'internal/server')],
-  next: [`${TRPC}/(ssr|react)/`, core('protocol'), npm('(next|react|@tanstack/react-query)/')],
+  next: [
+    `${TRPC}/(react|server|ssr)/`,
+    core('index', 'protocol'),
+    npm('(next|react|@tanstack/react-query|@trpc/server)/'),
+  ],
 }
 
 /** Modules, and the only ones that may load them. */
@@ -59,7 +63,10 @@ const REACHES = [
   { from: `${TRPC}/client[.]ts$`, packages: ['@trpc/(client|server)'] },
   { from: `${TRPC}/react[.]ts$`, packages: ['react'] },
   { from: `${TRPC}/ssr[.]ts$`, packages: LIGHT },
-  { from: `${TRPC}/next[.]ts$`, packages: [...LIGHT, 'next', 'react', '@tanstack/react-query'] },
+  {
+    from: `${TRPC}/next[.]ts$`,
+    packages: [...LIGHT, 'next', 'react', '@(tanstack/react-query|trpc/server)'],
+  },
 ]
 /** The modules that a module must not load, directly or through its imports. */
 const NEVER_REACHES = [

@@ -1,10 +1,11 @@
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import { authHandlerOptions, webSocketOptions } from '@sallyport/trpc'
+import { authHandlerOptions, drain, webSocketOptions } from '@sallyport/trpc'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
 import { app } from './app.ts'
 import { authConfig } from './auth.config.ts'
+import { auth } from './auth-server.ts'
 import { wsContext } from './context.ts'
 import { database } from './database.ts'
 import { DEMO_PASSWORD } from './demo.ts'
@@ -13,42 +14,17 @@ import { listenInternally } from './internal/listener.ts'
 import { appRouter } from './routers/app.ts'
 
 const server = createServer(getRequestListener(app.fetch))
-const webSockets = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
-const trpc = applyWSSHandler({
-  wss: webSockets,
-  router: appRouter,
-  createContext: wsContext,
-  // Otherwise, the streams of a client that disappeared would stay open.
-  keepAlive: { enabled: true },
-  ...authHandlerOptions,
-})
+const sockets = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
+applyWSSHandler({ wss: sockets, router: appRouter, createContext: wsContext, ...authHandlerOptions })
 const internalServer = await listenInternally()
 
 server.listen(env.PORT, env.HOST, announce)
 process.once('SIGINT', stop)
 process.once('SIGTERM', stop)
 
-/** Disconnects the clients, waits for their calls, and closes the database. */
-function stop(): void {
-  trpc.broadcastReconnectNotification()
-  for (const socket of webSockets.clients) socket.close(1001)
-  internalServer?.close()
-  server.close(() => void database.close())
-  // Idle connections stay open unless they are closed.
-  setInterval(closeIdle, 100).unref()
-  setTimeout(closeAll, 5_000).unref()
-}
-
-function closeIdle(): void {
-  internalServer?.closeIdleConnections()
-  server.closeIdleConnections()
-}
-
-/** Closes streams, which don't end on their own. */
-function closeAll(): void {
-  for (const socket of webSockets.clients) socket.terminate()
-  internalServer?.closeAllConnections()
-  server.closeAllConnections()
+async function stop(): Promise<void> {
+  await drain({ auth, sockets, server: internalServer === null ? server : [server, internalServer] })
+  await database.close()
 }
 
 function announce(): void {

@@ -1,8 +1,8 @@
-export { createGetPage } from './next/create-get-page.ts'
-export { createProxy } from './next/create-proxy.ts'
 export {
-  createRouteHandlers,
-  type RouteHandlerOptions,
-  type RouteHandlers,
-} from './next/create-route-handlers.ts'
+  createNextAuth,
+  type NextAuth,
+  type NextAuthOptions,
+  type NextContextOptions,
+} from './next/create-next-auth.ts'
+export { createProxy } from './next/create-proxy.ts'
 export { Hydrated, type HydratedProps } from './next/hydrated.ts'

@@ -1,13 +1,13 @@
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { envFileStore } from '../key-file/key-store.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import { createSigningKey } from '../keys/signing-keys.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { usageError } from './errors.ts'
+import { confirm } from './confirm.ts'
 import { describeChange, writeChanges } from './init/changes.ts'
 import { type DetectedApp, detectApp } from './init/detect.ts'
-import { checkGit, type Plan, planInit } from './init/plan.ts'
+import { requireCleanGit, requireUntrackedEnv } from './init/git.ts'
+import { type Plan, planInit } from './init/plan.ts'
 import { addExamples } from './options.ts'
 
 interface InitOptions {
@@ -30,7 +30,10 @@ export function addInitCommand(program: Command): void {
 async function init({ yes, dryRun, force }: InitOptions): Promise<void> {
   const app = detectApp()
   requirePackages(app)
-  if (!dryRun) checkGit({ force })
+  if (!dryRun) {
+    requireUntrackedEnv()
+    requireCleanGit({ force })
+  }
   const plan = planInit(app)
   console.log(`${describeApp(app)}\n\n${describePlan(plan)}`)
   if (dryRun) return
@@ -62,15 +65,4 @@ function describeApp({ isNew, framework, databaseTool, folder }: DetectedApp): s
 function describePlan({ changes, createsKeys }: Plan): string {
   const keys = 'write keys to .env, readable only by you\n  + JWKS=…\n  + SIGNING_KEYS=…'
   return [...changes.map(describeChange), ...(createsKeys ? [keys] : [])].join('\n\n')
-}
-
-/** @throws CommanderError without a terminal, or after another answer than yes */
-async function confirm(): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw usageError('Pass --yes to write without asking, or --dry-run to write nothing.')
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  const stopped = new Promise<string>((resolve) => terminal.once('close', () => resolve('')))
-  const answer = await Promise.race([terminal.question('\nWrite this? [y/N] '), stopped])
-  terminal.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Nothing written.')
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { Command } from 'commander'
+import { addCodemodCommand } from './codemod.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { reportError } from './errors.ts'
 import { addGenerateCommand } from './generate.ts'
@@ -31,6 +32,7 @@ export async function run(): Promise<void> {
     .addHelpText('afterAll', EXIT_CODES)
 
   addInitCommand(program)
+  addCodemodCommand(program)
   addMigrateCommand(program)
   addPruneCommand(program)
   addKeysCommands(program)

@@ -74,7 +74,8 @@ export interface PluginEvent extends AttemptEvent {
 
 /**
  * What happens to sessions and users. Each is written to `sallyport.audit` in the transaction of its change,
- * except `decision.denied`, and `session.refreshed` if nothing changed.
+ * except `decision.denied`, `email-password:check-skipped`, `session.refreshed` if nothing changed, and
+ * `sign-in.failed` after too many attempts.
  */
 export type AuthEvent =
   | PluginEvent

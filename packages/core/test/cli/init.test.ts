@@ -226,6 +226,23 @@ describe('init is safe', () => {
     expect(filesOf(app)).toEqual(before)
   })
 
+  test('it rejects an app whose files are CommonJS', async ({ expect }) => {
+    const files = { 'package.json': manifest({ express: '5' }).replace('"module"', '"commonjs"') }
+    const app = createApp({ ...files, 'src/index.js': 'module.exports = {}\n' })
+    const before = filesOf(app)
+    expect(await init(app, '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('package.json has "type": "commonjs"'),
+    })
+    expect(filesOf(app)).toEqual(before)
+  })
+
+  test('it says that an app must be an ES module', async ({ expect }) => {
+    const files = { 'package.json': manifest({ express: '5' }).replace('"type": "module",', '') }
+    const { stdout } = await init(createApp({ ...files, 'src/index.ts': 'export {}\n' }), '--yes')
+    expect(stdout).toContain('- Set "type": "module" in package.json')
+  })
+
   test('it never writes through a link to a missing file', async ({ expect }) => {
     const app = createApp({ 'src/index.ts': 'export {}\n' })
     symlinkSync(join(app, 'elsewhere.ts'), join(app, 'src/auth.ts'))
@@ -251,6 +268,23 @@ describe('init is safe', () => {
     await init(app, '--yes')
     expect(filesOf(app)['.gitignore']).toBe('node_modules\n.env\ndata/*.db*\n')
     expect(git(app, 'status', '--porcelain', '-uall')).not.toContain('.env')
+  })
+
+  test.for([
+    { place: 'a later line', files: { '.gitignore': '.env\ndata/\n!.env\n' }, added: '.env\n' },
+    { place: 'a broader line', files: { '.gitignore': '.env*\ndata\n' }, added: '' },
+    { place: 'a line with a comment above', files: { '.gitignore': '# !.env\n/.env\n*.db*\n' }, added: '' },
+  ])('Git says whether .env is ignored: $place', async ({ files, added }, { expect }) => {
+    const app = createRepository({ ...files, '.gitignore': `node_modules\n${files['.gitignore']}` })
+    expect((await init(app, '--yes')).code).toBe(0)
+    expect(filesOf(app)['.gitignore']).toBe(`node_modules\n${files['.gitignore']}${added}`)
+    expect(git(app, 'status', '--porcelain', '-uall')).not.toContain('.env')
+  })
+
+  test('without a repository, a later line counts too', async ({ expect }) => {
+    const app = createApp({ '.gitignore': '.env\n!.env\ndata/*.db*\n' })
+    await init(app, '--yes')
+    expect(filesOf(app)['.gitignore']).toBe('.env\n!.env\ndata/*.db*\n.env\n')
   })
 
   test('--dry-run shows every line that --yes changes, and writes nothing', async ({ expect }) => {

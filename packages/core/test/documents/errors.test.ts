@@ -35,14 +35,9 @@ const rows = (text: string) =>
   [...text.matchAll(/^\| `(.+?)` *\| (.*?) *\|/gm)].map(([, code = '', second = '']) => [code, second])
 
 describe('docs/errors.md', () => {
-  test('has a heading and a row for each reason, in order, and no others', () => {
-    const reasons = Object.keys(REASONS)
-    const list = section('## Reasons')
-    expect([...list.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading)).toEqual(reasons)
-    const listed = [...list.matchAll(/^\| \[`(\w+)`\]\(#(\w+)\) *\| (\d+)/gm)].map((match) => match.slice(1))
-    expect(listed).toEqual(
-      Object.entries(REASONS).map(([reason, { status }]) => [reason, reason.toLowerCase(), String(status)]),
-    )
+  test('has a heading for each reason, in order, and no others', () => {
+    const headings = [...section('## Reasons').matchAll(/^### (.*)$/gm)].map(([, heading]) => heading)
+    expect(headings).toEqual(Object.keys(REASONS))
   })
 
   test.each(Object.entries(REASONS))(
@@ -88,10 +83,8 @@ describe('docs/errors.md', () => {
   test('quotes messages from the source', () => {
     const source = globSync('packages/{core,trpc}/src/**/*.ts', { cwd: root }).map(read).join('\n')
     const quoted = rows(section('## Configuration errors')).map(([message = '']) => message)
-    const messages = quoted.filter(
-      (message) => !/^(listen EADDRINUSE|Unexpected response|Cannot find)/.test(message),
-    )
-    expect(messages.length).toBeGreaterThan(20)
+    const messages = quoted.filter((message) => !/^(Unexpected response|Cannot find)/.test(message))
+    expect(messages.length).toBeGreaterThan(10)
     const missing = messages.filter((message) => !message.split('…').every((part) => source.includes(part)))
     expect(missing).toEqual([])
   })

@@ -1,13 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 const docs = join(import.meta.dirname, '../../../../docs')
 const threatModel = readFileSync(join(docs, 'internals/threat-model.md'), 'utf8')
 
-/** `[name]: path` at the end of the page. */
-const definitions = new Map(
-  [...threatModel.matchAll(/^\[([^\]]+)\]: (.+)$/gm)].map(([, name = '', path = '']) => [name, path]),
+/** Paths of the files of all tests, without `.test.ts` or `.ts`. */
+const tests = globSync('packages/*/test/**/*.ts', { cwd: join(docs, '..') }).map((path) =>
+  path.replace(/(\.alone)?(\.test)?\.ts$/, ''),
 )
 
 const threats = tablesOf(threatModel)
@@ -21,20 +21,10 @@ describe('docs/internals/threat-model.md', () => {
     expect(threats.filter((cells) => testsOf(cells).length === 0)).toEqual([])
   })
 
-  test('links each test that it names', () => {
-    expect(threats.flatMap(testsOf).filter((name) => !definitions.has(name))).toEqual([])
-  })
-
-  test('names each test that it links', () => {
-    const named = new Set(threats.flatMap(testsOf))
-    expect([...definitions.keys()].filter((name) => !named.has(name))).toEqual([])
-  })
-
-  test('links only to tests that exist', () => {
-    const missing = [...definitions.values()].filter(
-      (path) => !existsSync(join(docs, 'internals', path)) || !/\/test\/.+\.ts$/.test(path),
-    )
-    expect(missing).toEqual([])
+  test('names only tests that exist, by folder and file', () => {
+    const named = threats.flatMap(testsOf)
+    expect(named.filter((name) => !/^[\w-]+\/[\w-]+$/.test(name))).toEqual([])
+    expect(named.filter((name) => !tests.some((path) => path.endsWith(`/${name}`)))).toEqual([])
   })
 })
 
@@ -52,7 +42,7 @@ describe('docs/security.md', () => {
 
 /** The names in the last cell of a row. */
 function testsOf(cells: readonly string[]): string[] {
-  return Array.from((cells.at(-1) ?? '').matchAll(/\[([^\]]+)\]/g), ([, name = '']) => name)
+  return Array.from((cells.at(-1) ?? '').matchAll(/`([^`]+)`/g), ([, name = '']) => name)
 }
 
 interface Table {

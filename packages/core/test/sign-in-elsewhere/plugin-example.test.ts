@@ -1,7 +1,7 @@
 import { isEndpointError } from '@sallyport/core'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, expect, expectTypeOf, test } from 'vitest'
-import { get, post } from '../support/requests.ts'
+import { post } from '../support/requests.ts'
 import { nicknames } from './plugin-example.ts'
 
 const auth = await createTestAuth({ plugins: [nicknames()] })
@@ -30,7 +30,6 @@ const nicknameOf = async (who: TestSession) =>
 test('a free nickname is set and returned to its owner', async () => {
   expect(await choose(ada)).toEqual({ nickname })
   expect(await nicknameOf(ada)).toBe(nickname)
-  expect(await auth.api.findNickname({ nickname, request: get('/') })).toEqual({ isTaken: true })
 })
 
 test('one that is taken cannot', async () => {
@@ -49,8 +48,6 @@ test('over HTTP it is the same endpoint with the same checks', async () => {
   expect(await send({ nickname }, { cookie: bob.cookie })).toMatchObject([409, { code: 'NICKNAME_TAKEN' }])
   expect(await send({ nickname })).toMatchObject([401, { code: 'TOKEN_MISSING' }])
   expect(await send({ nickname: 'A B' }, { cookie })).toMatchObject([400, { fields: ['nickname'] }])
-  const found = await auth.handler(get(`/find-nickname?nickname=${nickname}`))
-  expect(await found.json()).toEqual({ isTaken: true })
 })
 
 test('update-user does not take the column, since it is not marked as input', async () => {
@@ -69,7 +66,6 @@ test('a ban takes it away, and keeps it for a month for who had it', async () =>
   const ofAda = { userId: ada.userId, request: requestOf(admin) }
   await choose(ada)
   await auth.api.banUser(ofAda)
-  expect(await auth.api.findNickname({ nickname, request: get('/') })).toEqual({ isTaken: false })
   expect(await codeOf(choose(bob))).toBe('409 NICKNAME_TAKEN')
   await auth.api.unbanUser(ofAda)
   expect(await codeOf(choose(ada))).toBe('accepted')
@@ -98,7 +94,6 @@ test('the types of its endpoints and of its column reach auth.api', () => {
   const { api } = auth
   expectTypeOf<Parameters<typeof api.setNickname>[0]['nickname']>().toEqualTypeOf<string>()
   expectTypeOf(api.setNickname).returns.resolves.toEqualTypeOf<{ nickname: string }>()
-  expectTypeOf(api.findNickname).returns.resolves.toEqualTypeOf<{ isTaken: boolean }>()
   expectTypeOf<Awaited<ReturnType<typeof api.getSession>>['user']['nickname']>().toEqualTypeOf<
     string | null
   >()

@@ -60,31 +60,13 @@ const setNickname = defineEndpoint({
   },
 })
 
-/** `GET /api/auth/find-nickname?nickname=...`, `auth.api.findNickname({ nickname, request })` */
-const findNickname = defineEndpoint({
-  method: 'GET',
-  path: '/find-nickname',
-  caller: 'anyone',
-  input: z.strictObject({ nickname }),
-  output: z.object({ isTaken: z.boolean() }),
-  async run({ nickname }, { database: { db } }) {
-    const owner = await db
-      .withTables<NicknameTables>()
-      .selectFrom('user')
-      .select('id')
-      .where('nickname', '=', nickname)
-      .executeTakeFirst()
-    return { body: { isTaken: owner !== undefined } }
-  },
-})
-
 /** Adds nicknames. Banned users lose theirs and have a month to reclaim it. */
 export const nicknames = () =>
   ({
     id: 'nicknames',
     reasons,
     migrations,
-    endpoints: { setNickname, findNickname },
+    endpoints: { setNickname },
     // Without `input`, `POST /update-user` returns it but can't change it.
     userColumns: { nickname: { schema: nickname.nullable() } },
     expiringTables: ['formerNickname'],

@@ -1,28 +1,48 @@
+import { isAuthError } from '@sallyport/core'
 import { headers } from 'next/headers.js'
 import { cache } from 'react'
-import { createServerAuth, type ServerAuthOptions } from '../ssr/create-server-auth.ts'
+import type { StoreContext } from '../server/context.ts'
+import { getSession } from '../server/get-session.ts'
+import type { createServerAuth } from '../ssr/create-server-auth.ts'
 import type { ServerAuth } from '../ssr/server-auth.ts'
 
-/**
- * Creates a function for server components. It resolves the user once per request, and returns the page and
- * the members that `extend` adds, such as a query client. {@link createProxy} must run before: server
- * components can't set cookies.
- *
- * @example
- * export const getPage = createGetPage({ config: authConfig, token: auth.handler }, ({ headers }) => {
- *   const queryClient = createQueryClient()
- *   const ctx = () => headerContext(headers)
- *   return { queryClient, trpc: createTRPCOptionsProxy({ router: appRouter, ctx, queryClient }) }
- * })
- * const { page, queryClient, trpc } = await getPage()
- */
-export function createGetPage<Members extends object>(
-  options: ServerAuthOptions,
-  extend: (page: ServerAuth) => Members | Promise<Members>,
-): () => Promise<Members & { readonly page: ServerAuth }> {
-  const serverAuth = createServerAuth(options)
-  return cache(async () => {
-    const page = await serverAuth(await headers())
-    return { ...(await extend(page)), page }
+/** The parts of an app that call the router for the headers of a request. */
+export interface HeaderCaller<Context> {
+  readonly serverAuth: ReturnType<typeof createServerAuth>
+  readonly addressOf: (headers: Headers) => string | undefined
+  readonly headerContext: (headers: Headers, method: 'GET' | 'POST') => Promise<Context>
+}
+
+/** Creates the functions of server components. */
+export function createGetPage<Context extends StoreContext>({
+  serverAuth,
+  addressOf,
+  headerContext,
+}: HeaderCaller<Context>): {
+  getPage: () => Promise<ServerAuth>
+  pageContext: () => Promise<Context>
+} {
+  const contexts = new WeakMap<Headers, Promise<Context>>()
+
+  /** Calls with the same credentials share a context, so they share reads of the session. */
+  function contextOf(sent: Headers): Promise<Context> {
+    const context = contexts.get(sent) ?? headerContext(sent, 'GET')
+    contexts.set(sent, context)
+    return context
+  }
+
+  const getPage = cache(async () => {
+    const sent = await headers()
+    const page = await serverAuth(sent, { remoteAddress: addressOf(sent) })
+    if (page.state.status === 'authenticated')
+      await page.call(async (current) => getSession(await contextOf(current))).catch(requireReason)
+    return page
   })
+  return { getPage, pageContext: async () => contextOf((await getPage()).headers) }
+}
+
+/** The page knows the reason. Its calls get it again, and so does the browser. */
+function requireReason(error: unknown): void {
+  const { cause }: { cause?: unknown } = Object(error)
+  if (!isAuthError(cause)) throw error
 }

@@ -1,14 +1,22 @@
-import type { AuthConfig, AuthError, Session } from '@sallyport/core'
+import { type AuthConfig, AuthError, type Session } from '@sallyport/core'
 import type { SessionRead } from './auth-handle.ts'
 import { toTRPCError } from './errors.ts'
 import type { LeaseSubscriber } from './session-lease.ts'
 import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
+import { endWithServer } from './stopping-streams.ts'
 
 export const callLease: unique symbol = Symbol('callLease')
 
 export interface StreamLease extends LeaseSubscription {
   /** Aborts with the error of the stream when the session ends or the caller goes away. */
   readonly signal: AbortSignal
+}
+
+interface CallLeaseOptions {
+  readonly config: AuthConfig
+  readonly caller: AbortSignal | undefined
+  /** Whether the client continues the stream on another node if this one ends it. */
+  readonly isResumable: boolean
 }
 
 /**
@@ -21,16 +29,19 @@ export class CallLease implements LeaseSubscriber {
   readonly conditions: ((session: Session) => AuthError | null)[]
   readonly #config: AuthConfig
   readonly #caller: AbortSignal | undefined
+  readonly #isResumable: boolean
   readonly #controller = new AbortController()
   #read: SessionRead | null = null
   #subscription: LeaseSubscription | null = null
+  #endsWithServer: (() => void) | null = null
   #openStreams = 0
   #isOver = false
 
-  constructor(handle: object, { config, caller }: { config: AuthConfig; caller: AbortSignal | undefined }) {
+  constructor(handle: object, { config, caller, isResumable }: CallLeaseOptions) {
     this.conditions = isLeased(handle) ? handle[callLease].conditions : []
     this.#config = config
     this.#caller = caller
+    this.#isResumable = isResumable
   }
 
   get read(): SessionRead {
@@ -53,6 +64,10 @@ export class CallLease implements LeaseSubscriber {
     this.#isOver = false
     this.#openStreams++
     this.#subscribe()
+    if (this.#isResumable)
+      this.#endsWithServer ??= endWithServer(this.read.store.revocations, () =>
+        this.onError(new AuthError('SESSIONS_UNAVAILABLE')),
+      )
     let isOpen = true
     return {
       signal: this.#controller.signal,
@@ -105,6 +120,7 @@ export class CallLease implements LeaseSubscriber {
     this.#isOver = true
     this.#subscription?.end()
     this.#subscription = null
+    this.#endsWithServer?.()
   }
 
   abandon(): void {

@@ -1,9 +1,10 @@
-import { type AuthConfig, isReady, MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
+import { type AuthConfig, isReady, MAX_PAYLOAD_BYTES, type SessionReader, withCors } from '@sallyport/core'
 import type { Auth } from '@sallyport/core/auth'
 import { AUTH_PATH } from '@sallyport/core/internal/protocol'
 import { type AnyTRPCRouter, type inferRouterContext, TRPCError } from '@trpc/server'
 import { type FetchCreateContextFnOptions, fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import type { HTTPBaseHandlerOptions } from '@trpc/server/http'
+import { isDraining } from './drain.ts'
 import { authResponseMeta } from './errors.ts'
 import { limitBody } from './limit-body.ts'
 import { authHandlerOptions } from './web-socket-options.ts'
@@ -56,10 +57,9 @@ export function createHandler<Router extends AnyTRPCRouter>(options: HandlerOpti
     if (auth !== undefined && pathname.startsWith(`${AUTH_PATH}/`))
       return auth.handler(request, { remoteAddress })
     if (auth === undefined || pathname !== '/healthz') return new Response('Not found', { status: 404 })
-    const ready = await isReady(config, {
-      // Read on each request, and inside the check.
-      findSession: (identity) => auth.database.sessions.findSession(identity),
-    })
+    // The database is read on each request, and inside the check.
+    const findSession: SessionReader['findSession'] = (key) => auth.database.sessions.findSession(key)
+    const ready = !isDraining(auth) && (await isReady(config, { findSession }))
     const headers = { 'cache-control': 'no-store' }
     return Response.json({ ok: ready }, { status: ready ? 200 : 503, headers })
   }

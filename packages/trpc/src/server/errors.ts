@@ -19,8 +19,11 @@ export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCErr
 }
 
 function createTRPCError(error: unknown): TRPCError {
-  if (isConfigurationError(error))
-    return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: error.message, cause: error })
+  if (isConfigurationError(error)) {
+    // Its message is for the operator. A server without `onError` would log nothing.
+    console.error(error)
+    return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'Something went wrong', cause: error })
+  }
   const cause = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
   const { code, message } = REASONS[cause.reason]
   return new TRPCError({ code, message, cause })

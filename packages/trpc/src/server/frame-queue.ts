@@ -28,6 +28,10 @@ export class FrameQueue {
     this.#effects = effects
   }
 
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0
+  }
+
   /** Spends one frame of the budget; returns false if the frame must wait. */
   spend(): boolean {
     if (this.#isOver || this.#spent >= this.#limits.framesPer100Ms) return false

@@ -59,7 +59,12 @@ export async function orReject<Value>(call: { path: string }, promise: Promise<V
 /** Creates the handle of a call. Spreading the handle of an outer guard would use that guard's signal. */
 export function handleOf(call: CallOptions<AuthContext>): LeasedHandle {
   const { transport, address, [authRequest]: request } = call.ctx.auth
-  const lease = new CallLease(call.ctx.auth, { config: request.config, caller: call.signal })
+  const lease = new CallLease(call.ctx.auth, {
+    config: request.config,
+    caller: call.signal,
+    // A socket is closed instead, and tRPC's client continues its subscriptions on the next one.
+    isResumable: call.type === 'subscription' && transport === 'http',
+  })
   return {
     transport,
     address,

@@ -1,5 +1,5 @@
 import { FrameQueue } from './frame-queue.ts'
-import { OpenSubscriptions } from './open-subscriptions.ts'
+import { OpenCalls } from './open-calls.ts'
 import type { SocketLimits } from './socket-limits.ts'
 import { isBatch, splitBatch } from './split-frame.ts'
 
@@ -9,7 +9,9 @@ export interface SocketLimiter {
   readonly limits: SocketLimits
   /** Returns a promise to await before a stream reads its source; null if it may read now. */
   writable(): Promise<void> | null
-  readonly reserveSubscription: OpenSubscriptions['reserve']
+  readonly reserveSubscription: OpenCalls['reserve']
+  /** Returns whether a query or a mutation waits for its turn or its response. */
+  hasCalls(): boolean
   /** Called when the user of the socket has passed both steps. */
   authenticated(): void
 }
@@ -48,7 +50,7 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
       resume: () => this.resume(),
       onOverBudget: () => this.#end(),
     })
-    readonly #subscriptions = new OpenSubscriptions(limits.maxSubscriptions, (id) =>
+    readonly #calls = new OpenCalls(limits.maxSubscriptions, (id) =>
       super.emit('message', Buffer.from(JSON.stringify({ id, method: 'subscription.stop' })), false),
     )
     #drained: Promise<void> | null = null
@@ -59,7 +61,8 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
       return {
         limits,
         writable: () => this.#writable(),
-        reserveSubscription: () => this.#subscriptions.reserve(),
+        reserveSubscription: () => this.#calls.reserve(),
+        hasCalls: () => this.#calls.isWaiting || this.#frames.isWaiting,
         authenticated: () => clearTimeout(this.#deadline),
       }
     }
@@ -86,7 +89,7 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
 
     override send(...args: unknown[]): void {
       if (this.bufferedAmount > limits.maxBufferedBytes) this.terminate()
-      else if (this.#subscriptions.send(args[0])) super.send(...args)
+      else if (this.#calls.send(args[0])) super.send(...args)
       else this.#end()
     }
 
@@ -119,7 +122,7 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
       if (!isOpen(this)) return false
       const [frame, isBinary] = args
       const isCall = event === 'message' && !isBinary && Buffer.isBuffer(frame)
-      if (!isCall || this.#subscriptions.receive(frame)) return super.emit(event, ...args)
+      if (!isCall || this.#calls.receive(frame)) return super.emit(event, ...args)
       this.#end()
       return false
     }

@@ -37,7 +37,7 @@ const DEFAULT_LIMITS: DefaultLimits = {
   maxHandshakesPerAddress: 100,
 }
 
-const MAX_TIMER_MS = 2 ** 31 - 1
+export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
 export function socketLimits({ authenticateWithinMs, ...limits }: WebSocketLimits): SocketLimits {
   const checked: { -readonly [Name in keyof DefaultLimits]: number } = { ...DEFAULT_LIMITS }

@@ -5,10 +5,18 @@ import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader, isOwnOrigin } from './request-headers.ts'
 import { type SocketLimits, socketLimits, type WebSocketLimits } from './socket-limits.ts'
 
-/** Limits HTTP batches to 20 calls and bodies to 64 KB. For the fetch adapter, limit bodies before it. */
-export const authHandlerOptions: { readonly maxBatchSize: number; readonly maxBodySize: number } = {
+/**
+ * Limits HTTP batches to 20 calls and bodies to 64 KB. For the fetch adapter, limit bodies before it. Over
+ * WebSocket, pings the clients: otherwise, the streams of a client that disappeared would stay open.
+ */
+export const authHandlerOptions: {
+  readonly maxBatchSize: number
+  readonly maxBodySize: number
+  readonly keepAlive: { readonly enabled: true }
+} = {
   maxBatchSize: MAX_BATCH_SIZE,
   maxBodySize: MAX_PAYLOAD_BYTES,
+  keepAlive: { enabled: true },
 }
 
 /** Options of a `WebSocketServer` of `ws`, as {@link webSocketOptions} returns them. */

@@ -1,7 +1,7 @@
 import { createTRPCClient, createWSClient, httpBatchLink, httpSubscriptionLink, wsLink } from '@trpc/client'
 import { EventSource } from 'eventsource'
 import { onTestFinished } from 'vitest'
-import { WebSocket } from 'ws'
+import { socketWith } from '../support/connect.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import type { AppRouter } from './router.ts'
@@ -46,19 +46,6 @@ export function openVisitor(host: Host, { cookie = '' } = {}) {
       return createTRPCClient<AppRouter>({ links: [wsLink({ client: socket })] })
     },
   }
-}
-
-/**
- * Returns a socket class whose upgrade requests carry the headers. `ws` has the interface that the client
- * uses.
- */
-function socketWith(headers: Record<string, string>): typeof globalThis.WebSocket {
-  const VisitorSocket: unknown = class extends WebSocket {
-    constructor(address: string | URL) {
-      super(address, { headers })
-    }
-  }
-  return VisitorSocket as typeof globalThis.WebSocket
 }
 
 /** The state of a subscription. */

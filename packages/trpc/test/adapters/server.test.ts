@@ -50,7 +50,6 @@ test.each([
   'node-http.ts',
   'express-trpc.ts',
   'fastify-trpc.ts',
-  'web-sockets.ts',
 ])('docs/server.md has the text of %s', (name) => {
   const code = readFileSync(join(import.meta.dirname, name), 'utf8')
   const document = readFileSync(join(import.meta.dirname, '../../../../docs/server.md'), 'utf8')

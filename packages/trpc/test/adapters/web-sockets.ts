@@ -13,7 +13,6 @@ export function serveWebSockets(server: Server) {
     wss,
     router: appRouter,
     createContext: wsContext,
-    keepAlive: { enabled: true },
     ...authHandlerOptions,
   })
   return { wss, trpc }

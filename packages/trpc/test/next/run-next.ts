@@ -24,6 +24,7 @@ export async function runNext(args: readonly string[], options: RunOptions): Pro
 /** A server of Next.js. */
 export interface NextServer extends AsyncDisposable {
   readonly origin: string
+  readonly pid: number
   readonly output: () => string
 }
 
@@ -42,8 +43,10 @@ export async function serveNext(
     if (child.exitCode !== null) throw new Error(output())
     await delay(100)
   }
+  const { pid = 0 } = child
   return {
     origin,
+    pid,
     output,
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null) return

@@ -38,6 +38,7 @@ const FILES = {
 
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { useSubscription } from '@trpc/tanstack-react-query'
+import { Expose } from '../expose'
 import { useTRPC } from '../providers'
 
 export function Me() {
@@ -48,26 +49,67 @@ export function Me() {
     <>
       <p>{data.email}</p>
       <p>tick {ticks.data}</p>
+      <Expose />
     </>
   )
 }
 `,
-  'app/template.tsx': `'use client'
+  'app/expose.tsx': `'use client'
 import { useAuth } from '@sallyport/trpc/react'
 import { useRouter } from 'next/navigation'
-import { type ReactNode, useEffect } from 'react'
+import { useEffect } from 'react'
 
-export default function Template({ children }: { children: ReactNode }) {
+export function Expose() {
   const { client } = useAuth()
   const router = useRouter()
   useEffect(() => {
     Object.assign(window, { client, router })
   })
-  return children
+  return null
 }
 `,
-  'app/page.tsx': `export default function HomePage() {
-  return <p>Home</p>
+  'app/page.tsx': `import { Expose } from './expose'
+
+export default function HomePage() {
+  return (
+    <>
+      <p>Home</p>
+      <Expose />
+    </>
+  )
+}
+`,
+  'app/greet/greet.tsx': `'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { Expose } from '../expose'
+import { useTRPC } from '../providers'
+
+export function Greet() {
+  const { data } = useQuery(useTRPC().greet.queryOptions())
+  return (
+    <>
+      <p>Hello {data}</p>
+      <Expose />
+    </>
+  )
+}
+`,
+  'app/greet/page.tsx': `import { Hydrated } from '@sallyport/trpc/next'
+import { dehydrate } from '@tanstack/react-query'
+import { getPage, getQueryClient, trpc } from '../../server'
+import { Greet } from './greet'
+
+export default async function GreetPage() {
+  const page = await getPage()
+  const queryClient = getQueryClient()
+  await page.prefetch(queryClient, [trpc.greet.queryOptions()])
+  return (
+    <Hydrated user={page.state} state={dehydrate(queryClient)}>
+      <p>Rendered for {page.state.status === 'authenticated' ? page.state.userId : 'a guest'}</p>
+      <Greet />
+    </Hydrated>
+  )
 }
 `,
   'app/keys/page.tsx': `import { rotateKey } from '../actions'
@@ -86,7 +128,8 @@ export default function KeysPage() {
 `,
 }
 
-const PROCEDURES = `save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
+const PROCEDURES = `greet: t.procedure.use(optionalSessionMiddleware).query(({ ctx }) => ctx.user?.email ?? 'guest'),
+  save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
   ticks: protectedProcedure.subscription(async function* ({ signal }) {
     for (let tick = 1; !signal?.aborted; tick++) {
       yield tick
@@ -102,16 +145,21 @@ const LINKS = `splitLink({
   false: $&,
 })`
 
-/** Returns the app of docs/nextjs.md, with a mutation that has an input and a subscription. */
-function readApp(): Map<string, string> {
+/** Returns the app of docs/nextjs.md, with a page for everyone and more procedures. */
+export function readApp(): Map<string, string> {
   const pages = readDocuments().filter(({ path }) => ['README.md', 'docs/nextjs.md'].includes(path))
   const files = new Map<string, string>(Object.entries(FILES))
   for (const { name, code } of pages.flatMap(({ blocks }) => blocks))
     if (name && /\.tsx?$/.test(name)) files.set(name, code.replaceAll(/( from '\.[^']*)\.tsx?'/g, "$1'"))
   const router = files.get('router.ts') ?? ''
-  files.set('router.ts', router.replace(/^ {2}rotateKey:/m, `  ${PROCEDURES}$&`))
+  files.set(
+    'router.ts',
+    router
+      .replace('import { authErrorData,', '$& optionalSessionMiddleware,')
+      .replace(/^ {2}rotateKey:/m, `  ${PROCEDURES}$&`),
+  )
   const server = files.get('server.ts') ?? ''
-  files.set('server.ts', server.replace('createHandler({', '$& maxBodySize: 100_000,'))
+  files.set('server.ts', server.replace('createNextAuth({', '$& maxBodySize: 100_000,'))
   const providers = files.get('app/providers.tsx') ?? ''
   files.set(
     'app/providers.tsx',
@@ -132,20 +180,22 @@ export const config = { matcher: '/((?!api|_next/static|_next/image|favicon.ico)
 `
 
 interface AppOptions {
-  /** The content of `next.config.ts`. */
-  readonly settings: object
-  readonly isEdge?: boolean
+  /** The content of `next.config.ts`. @default the file of the folder */
+  readonly settings?: object | undefined
+  /** Whether the folder needs a `tsconfig.json`. */
+  readonly isEmpty?: boolean
+  readonly isEdge?: boolean | undefined
 }
 
 /** Writes the app into a folder, which has a `package.json` or gets one. */
-export function writeFiles(folder: string, { settings, isEdge = false }: AppOptions): void {
+export function writeFiles(folder: string, { settings, isEmpty = false, isEdge = false }: AppOptions): void {
   const files = readApp()
   if (isEdge) {
     files.set('middleware.ts', MIDDLEWARE)
     files.delete('proxy.ts')
   }
-  files.set('next.config.ts', `export default ${JSON.stringify(settings)}\n`)
-  files.set('tsconfig.json', JSON.stringify(TSCONFIG))
+  if (settings) files.set('next.config.ts', `export default ${JSON.stringify(settings)}\n`)
+  if (isEmpty) files.set('tsconfig.json', JSON.stringify(TSCONFIG))
   for (const [name, text] of files) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)

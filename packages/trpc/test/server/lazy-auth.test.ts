@@ -5,7 +5,7 @@ import { createTestAuth } from '@sallyport/core/testing'
 import { createAuthContext, rateLimit, sensitiveSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
 import { createServerAuth } from '@sallyport/trpc/ssr'
 import { initTRPC, TRPCError } from '@trpc/server'
-import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
@@ -164,6 +164,25 @@ test('invalid proxies are an error at the first address', () => {
   const { auth } = createAuthContext(config).headers(headers, { remoteAddress: '10.0.0.1' })
   for (let attempt = 0; attempt < 2; attempt++) expect(() => auth.address()).toThrow(/^trustedProxies: /)
 })
+
+test.each(['httpContext', 'wsContext'] as const)(
+  'an invalid configuration of %s is logged, and clients get a neutral message',
+  async (name) => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => logged.mockRestore())
+    read.mockImplementation(() => ({ ...options(), jwks: staticJwks('{}') }))
+    const app = createApp()
+    const caller = app.router.createCaller(app[name](ada.cookie))
+    for (const call of [caller.me(), caller.users()])
+      await expect(call).rejects.toMatchObject({
+        code: 'INTERNAL_SERVER_ERROR',
+        message: 'Something went wrong',
+      })
+    expect(logged).toHaveBeenCalledTimes(2)
+    await expect(caller.limited()).rejects.toThrow(/^(Something went wrong$|Sessions cannot be checked)/)
+    expect(logged.mock.calls[0]).toMatchObject([{ message: expect.stringMatching(/^JWKS must be/) }])
+  },
+)
 
 test('a page resolves its user', async () => {
   const { serverAuth } = createApp()

@@ -2,7 +2,17 @@ import { createHash } from 'node:crypto'
 import { AuthError, type RateLimitStore, type Reason, withAuthStore } from '@sallyport/core'
 import { createAuthContext, type DatabaseContext, rateLimit } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import {
   type Client,
@@ -428,12 +438,16 @@ describe('a wrong configuration is reported', () => {
 
   test("at the first call, for by: 'user' without an earlier session middleware", async () => {
     const { client, answers } = connectHttp(server, await signIn(), 'httpLink over node')
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => logged.mockRestore())
     const { rejection } = await outcomeOf(client.limited.misplaced.query())
     expect(rejection).toMatchObject({
       code: 'INTERNAL_SERVER_ERROR',
-      message: "rateLimit: by: 'user' needs a session middleware before it",
+      message: 'Something went wrong',
       auth: null,
     })
+    const message = "rateLimit: by: 'user' needs a session middleware before it"
+    expect(logged.mock.calls).toEqual([[expect.objectContaining({ message })]])
     expect(answers[0]?.status).toBe(500)
     expect(server.stage.runs).toEqual([])
   })

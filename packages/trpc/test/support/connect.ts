@@ -94,7 +94,7 @@ export function connectWebSocket(server: TestServer, visitor: Visitor): Client {
  * Returns a socket class whose upgrade requests carry the headers. `ws` has the interface that the client
  * uses.
  */
-function socketWith(headers: Visitor['headers']): typeof globalThis.WebSocket {
+export function socketWith(headers: Visitor['headers']): typeof globalThis.WebSocket {
   const VisitorSocket: unknown = class extends WebSocket {
     constructor(address: string | URL) {
       super(address, { headers })

@@ -16,15 +16,31 @@ export function readIfExists(path: string): string | null {
 /** Shows a file to create, or the lines that an edit removes and adds. */
 export function describeChange({ path, before, after }: Change): string {
   const [old, next] = [linesOf(before ?? ''), linesOf(after)]
-  const isKept = (line: string, i: number) => line === next[i]
-  const start = old.findIndex((line, i) => !isKept(line, i))
-  const same = start === -1 ? old.length : start
-  let ending = 0
-  while (ending < Math.min(old.length, next.length) - same && old.at(-1 - ending) === next.at(-1 - ending))
-    ending++
-  const removed = old.slice(same, old.length - ending).map((line) => `  - ${line}`)
-  const added = next.slice(same, next.length - ending).map((line) => `  + ${line}`)
-  return [`${before === null ? 'create' : 'change'} ${path}`, ...removed, ...added].join('\n')
+  const lines = [`${before === null ? 'create' : 'change'} ${path}`]
+  let [i, j] = [0, 0]
+  while (i < old.length || j < next.length) {
+    const [removed, added] = untilSame(old.slice(i), next.slice(j))
+    lines.push(...old.slice(i, i + removed).map((line) => `  - ${line}`))
+    lines.push(...next.slice(j, j + added).map((line) => `  + ${line}`))
+    // The line after is in both.
+    i += removed + 1
+    j += added + 1
+  }
+  return lines.join('\n')
+}
+
+/** Returns how many lines to remove and add until both texts have the same line again. */
+function untilSame(old: readonly string[], next: readonly string[]): [removed: number, added: number] {
+  const last = old.length + next.length
+  for (let both = 0; both < last; both++)
+    for (let removed = Math.max(0, both - next.length + 1); removed <= both; removed++) {
+      const added = both - removed
+      if (old[removed] !== next[added]) continue
+      // Empty lines and braces are everywhere.
+      const isSame = /\w{3}/.test(old[removed] ?? '') || old[removed + 1] === next[added + 1]
+      if (both === 0 || isSame) return [removed, added]
+    }
+  return [old.length, next.length]
 }
 
 /**

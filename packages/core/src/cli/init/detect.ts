@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { NEXT_FILES } from './next/templates.ts'
 import { FILES } from './templates.ts'
 
 const FRAMEWORKS = [
@@ -79,15 +80,17 @@ function parseManifest(text: string): { dependencies?: object; devDependencies?:
   }
 }
 
+const OUR_CONTEXTS: ReadonlySet<string> = new Set([FILES['context.ts'], NEXT_FILES['context.ts']])
+
 function usesUrl(path: string): boolean {
   const text = readFileSync(path, 'utf8')
-  return text !== FILES['context.ts'] && /(?<!AUTH_)DATABASE_URL/.test(text)
+  return !OUR_CONTEXTS.has(text) && /(?<!AUTH_)DATABASE_URL/.test(text)
 }
 
-const SOURCE = /\.[cm]?[jt]sx?$/
+export const SOURCE: RegExp = /\.[cm]?[jt]sx?$/
 const NOT_SOURCES = new Set(['node_modules', 'dist', 'build', 'coverage'])
 
-function* filesIn(folder: string): Generator<string> {
+export function* filesIn(folder: string): Generator<string> {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
     const isOther = entry.name.startsWith('.') || NOT_SOURCES.has(entry.name)

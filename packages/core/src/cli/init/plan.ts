@@ -1,9 +1,11 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { type Change, readIfExists } from './changes.ts'
-import { type DetectedApp, type Framework, isAbove } from './detect.ts'
+import type { DetectedApp, Framework } from './detect.ts'
+import { isIgnored } from './git.ts'
+import { planNext } from './next/plan-next.ts'
+import { newFile, type Steps } from './steps.ts'
 import { FILES, TSCONFIG } from './templates.ts'
 
 /** What `init` does in an app, and what is left to do by hand. */
@@ -30,10 +32,10 @@ const MOUNTING: Partial<Record<Framework, string>> = {
   Fastify: 'docs/server.md#fastify',
 }
 
-/** @throws ConfigurationError if a file exists that `init` would write */
+/** @throws ConfigurationError if a file exists that `init` would write, or if the app is CommonJS */
 export function planInit(app: DetectedApp): Plan {
-  const guide = app.framework === null ? undefined : GUIDES[app.framework]
-  const files = guide === undefined ? planFiles(app) : []
+  const steps = (app.framework === 'Next.js' ? planNext(app) : null) ?? planServer(app)
+  const { files } = steps
   const taken = files.filter(({ path, after }) => ![null, after].includes(readIfExists(path)))
   if (taken.length > 0) {
     const paths = taken.map(({ path }) => path).join(', ')
@@ -41,18 +43,33 @@ export function planInit(app: DetectedApp): Plan {
       `Nothing written: ${paths} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.`,
     )
   }
+  if (files.length > 0 && !app.isNew && JSON.parse(app.manifest).type === 'commonjs')
+    throw new ConfigurationError(
+      'Nothing written: package.json has "type": "commonjs", and the files are ES modules. Set "module", and run this again.',
+    )
   const edits = [
     app.isNew ? asModule(app) : null,
-    ignored(files.length > 0 ? ['.env', 'data/*.db*'] : ['.env']),
+    ignored(files.some(({ after }) => after.includes('file:data/')) ? ['.env', 'data/*.db*'] : ['.env']),
   ].filter((change) => change !== null)
-  const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
-  const add = guide === undefined ? missing.filter((name) => !app.packages.has(name)) : []
+  const add = steps.packages.filter((name) => !app.packages.has(name))
   const install = add.length === 0 ? '' : `${app.addPackages} ${add.join(' ')} && `
   return {
-    changes: [...files.filter(({ path }) => readIfExists(path) === null), ...edits],
+    changes: [...files.filter(({ path }) => readIfExists(path) === null), ...steps.edits, ...edits],
     createsKeys: parseEnv(readIfExists('.env') ?? '').SIGNING_KEYS === undefined,
+    byHand: steps.byHand,
+    command: `${install}${steps.command}`,
+  }
+}
+
+function planServer(app: DetectedApp): Steps {
+  const guide = app.framework === null ? undefined : GUIDES[app.framework]
+  const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
+  return {
+    files: guide === undefined ? planFiles(app) : [],
+    edits: [],
     byHand: byHand(app, guide),
-    command: `${install}${commandOf(app, guide)}`,
+    packages: guide === undefined ? missing : [],
+    command: commandOf(app, guide),
   }
 }
 
@@ -72,10 +89,10 @@ function planFiles({ folder, isNew, usesDatabaseUrl }: DetectedApp): Change[] {
           "process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'",
         )
       : text
-    return { path: join(folder, name), before: null, after }
+    return newFile(join(folder, name), after)
   })
   const hasTsconfig = readIfExists('tsconfig.json') !== null
-  return isNew && !hasTsconfig ? [...files, { path: 'tsconfig.json', before: null, after: TSCONFIG }] : files
+  return isNew && !hasTsconfig ? [...files, newFile('tsconfig.json', TSCONFIG)] : files
 }
 
 function asModule({ manifest: before }: DetectedApp): Change | null {
@@ -91,15 +108,15 @@ const COMMONJS = /("type"\s*:\s*)"commonjs"/
 /** Keeps the keys and the database out of the repository. */
 function ignored(wanted: readonly string[]): Change | null {
   const before = readIfExists('.gitignore')
-  const lines = before?.split(/\r?\n/) ?? []
-  const missing = wanted.filter((line) => !lines.includes(line) && !lines.includes(`/${line}`))
+  const lines = before?.split(/\r?\n/).map((line) => line.trim()) ?? []
+  const missing = wanted.filter((path) => !isIgnored(path, lines))
   if (missing.length === 0) return null
   const end = before === null || before === '' || before.endsWith('\n') ? '' : '\n'
   return { path: '.gitignore', before, after: `${before ?? ''}${end}${missing.join('\n')}\n` }
 }
 
 function byHand(
-  { framework, databaseTool, isNew, folder }: DetectedApp,
+  { framework, databaseTool, isNew, folder, manifest }: DetectedApp,
   guide: string | undefined,
 ): string[] {
   if (guide !== undefined)
@@ -111,6 +128,9 @@ function byHand(
   return [
     `Serve /api/auth, and pass httpContext of ${context} to tRPC: ${mounting}.`,
     'Guard the procedures: docs/protect.md#kinds-of-procedures.',
+    ...(JSON.parse(manifest).type === 'module'
+      ? []
+      : ['Set "type": "module" in package.json: the files are ES modules.']),
     ...(tsconfig?.includes('ImportingTsExtensions') === false
       ? ['Set "allowImportingTsExtensions" in tsconfig.json: docs/install.md#typescript.']
       : []),
@@ -127,25 +147,4 @@ function commandOf({ isNew, folder }: DetectedApp, guide: string | undefined): s
   if (isNew) return 'node --env-file=.env src/server.ts'
   const auth = folder === 'src' ? '' : ' --auth auth.ts'
   return `npx sallyport doctor configuration keys --env .env${auth}`
-}
-
-/**
- * @throws ConfigurationError if Git has uncommitted changes here, unless forced; if it tracks `.env`, so the
- * keys would be committed; or if it can't say
- */
-export function checkGit({ force = false }: { force?: boolean | undefined }): void {
-  if (!isAbove('.git')) return
-  if (git('ls-files', '--', '.env') !== '')
-    throw new ConfigurationError('Nothing written: Git tracks .env. Run "git rm --cached .env" first.')
-  if (!force && git('status', '--porcelain', '--', '.') !== '')
-    throw new ConfigurationError(
-      'Nothing written: Git has uncommitted changes. Commit them first, or pass --force.',
-    )
-}
-
-function git(...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync('git', args, { encoding: 'utf8' })
-  if (status === 0) return stdout
-  const [reason = ''] = (stderr ?? 'it is not installed').split('\n')
-  throw new ConfigurationError(`Nothing written: git ${args[0]} failed: ${reason}`)
 }

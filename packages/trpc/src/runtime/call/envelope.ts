@@ -37,7 +37,10 @@ export function encodeError(error: TRPCError): string {
 /** Returns the error to send; null if it wasn't thrown on purpose, because it may quote SQL or a secret. */
 export function toSafeError(error: unknown): TRPCError | null {
   const { code, message, cause } = getTRPCErrorFromUnknown(error)
-  if (isAuthError(cause) || isConfigurationError(cause)) return toTRPCError(cause)
+  if (isAuthError(cause)) return toTRPCError(cause)
+  // The caller is another server of the app.
+  if (isConfigurationError(cause))
+    return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: cause.message, cause })
   if (isEndpointError(cause)) return toEndpointTRPCError(cause)
   const isWrapped = code === 'INTERNAL_SERVER_ERROR' && cause !== undefined && message === cause.message
   return isWrapped ? null : new TRPCError({ code, message })

@@ -1,0 +1,141 @@
+import type { Findings } from './findings.ts'
+import { keepsUser } from './keeps-user.ts'
+import { type FunctionNode, type Node, nodesIn, peel } from './nodes.ts'
+import type { Project } from './project.ts'
+import type { ContextMember } from './read-context.ts'
+import { type Guard, readGuard } from './read-guard.ts'
+import { type Call, readProcedures, type State, type Value } from './read-procedures.ts'
+import { readsOf } from './reads.ts'
+import { lineOf, type Source } from './source.ts'
+
+export interface Moves {
+  evaluate(node: Node, source: Source): Value | null
+  /** The functions that were read as middlewares, with what gets to them. */
+  readonly middlewares: Map<FunctionNode, { readonly source: Source; readonly state: State }>
+  /** The hand-written guards that have a name, and were replaced somewhere. */
+  readonly replaced: Map<FunctionNode, Source>
+  /** By file, what it must import. */
+  readonly imports: Map<Source, Set<string>>
+}
+
+interface MoveOptions {
+  readonly project: Project
+  readonly members: readonly ContextMember[]
+  readonly findings: Findings
+  readonly trustsContext: boolean
+}
+
+const OURS: Readonly<Record<string, State>> = {
+  sessionMiddleware: 'guarded',
+  sensitiveSessionMiddleware: 'guarded',
+  createSensitiveSessionMiddleware: 'guarded',
+}
+
+/** Returns an evaluator that replaces the guards it comes across. */
+export function moveGuards({ project, members, findings, trustsContext }: MoveOptions): Moves {
+  const middlewares: Moves['middlewares'] = new Map()
+  const replaced: Moves['replaced'] = new Map()
+  const imports: Moves['imports'] = new Map()
+  const evaluate = readProcedures(project, use)
+  return { evaluate, middlewares, replaced, imports }
+
+  function use(call: Call, source: Source, before: State): State {
+    const [argument] = call.arguments
+    const value = argument === undefined ? null : evaluate(argument, source)
+    if (argument !== undefined && value?.kind === 'function')
+      return useFunction(value, { call, argument, source, before })
+    if (value?.kind === 'ours') {
+      const isOptional = value.name === 'optionalSessionMiddleware' && before === 'open'
+      return OURS[value.name] ?? (isOptional ? 'optional' : before)
+    }
+    findings.leave(
+      source,
+      argument ?? call,
+      'uses a middleware that was not found. It may set the user, so what follows stays.',
+    )
+    return 'unknown'
+  }
+
+  interface Used {
+    readonly call: Call
+    readonly argument: Node
+    readonly source: Source
+    readonly before: State
+  }
+
+  function useFunction({ fn, source }: { fn: FunctionNode; source: Source }, used: Used): State {
+    const { before } = used
+    const guard = readGuard(source, fn)
+    const isInline = peel(used.argument) === fn
+    middlewares.set(fn, { source, state: isInline ? before : 'unknown' })
+    if ('roles' in guard) {
+      const reason = whyNot(guard, used)
+      if (reason === null) {
+        replace(guard, used)
+        if (!isInline) replaced.set(fn, source)
+        return 'guarded'
+      }
+      findings.leave(source, fn, reason)
+      return 'unknown'
+    }
+    const keeps = keepsUser(source, fn)
+    if (keeps && (before === 'guarded' || !readsUser(source, fn))) {
+      if (before !== 'guarded' && rejectsCalls(fn))
+        findings.leave(source, fn, 'this middleware rejects callers by something else than ctx. It stays.')
+      return before
+    }
+    if (keeps || readsUser(source, fn))
+      findings.leave(source, guard.at, `the middleware ${guard.reason}. It stays.`)
+    else findings.leave(source, fn, 'the middleware may set the user, so what follows stays.')
+    return 'unknown'
+  }
+
+  function whyNot({ members: read }: Guard, { call, source, before }: Used): string | null {
+    if (before === 'unknown') return 'this guard follows a middleware that may set the user. It stays.'
+    const isTaken = ['sessionMiddleware', 'requireRole'].some((name) => {
+      const found = project.find(source, name, call)
+      return found !== null && evaluateName(found) !== name
+    })
+    if (isTaken) return 'this file has its own sessionMiddleware or requireRole. Rename it first.'
+    if (before !== 'open' || trustsContext) return null
+    const [member] = read
+    const sources = members.filter(({ name }) => read.has(name))
+    if (sources.length === 0)
+      return `no createContext that sets ctx.${member} was found. Check what it does, then pass --trust-context.`
+    const doubtful = sources.find(({ doubt }) => doubt !== null)
+    if (doubtful === undefined) return null
+    const place = `${doubtful.source.path}:${lineOf(doubtful.source, doubtful.at)}`
+    return `ctx.${doubtful.name} may depend on more than the session: ${place} has "${doubtful.doubt}". Add such checks as middlewares, then pass --trust-context.`
+  }
+
+  function evaluateName({ source, binding }: NonNullable<ReturnType<Project['find']>>): string | null {
+    if (binding.kind === 'import') return binding.from === '@sallyport/trpc' ? binding.imported : null
+    if (binding.kind !== 'value') return null
+    const isBound = evaluate(binding.init, source)?.kind === 'bindSession'
+    return isBound ? (binding.keys[0] ?? null) : null
+  }
+
+  function replace({ roles }: Guard, { call, argument, source, before }: Used): void {
+    const quote = /from '/.test(source.text) ? "'" : '"'
+    const demands = roles.map((list) => `requireRole(${list.map((role) => quote + role + quote).join(', ')})`)
+    const isNeeded = before !== 'guarded' || demands.length === 0
+    const [first = '', ...more] = isNeeded ? ['sessionMiddleware', ...demands] : demands
+    findings.edit(source, argument, first)
+    const added = more.map((demand) => `.use(${demand})`).join('')
+    if (added) findings.edit(source, { start: call.end, end: call.end }, added)
+    const names = imports.get(source) ?? new Set()
+    if (isNeeded) names.add('sessionMiddleware')
+    if (demands.length > 0) names.add('requireRole')
+    imports.set(source, names)
+  }
+}
+
+function rejectsCalls(fn: FunctionNode): boolean {
+  return [...nodesIn(fn)].some((node) => node.type === 'Literal' && node.value === 'UNAUTHORIZED')
+}
+
+function readsUser(source: Source, fn: FunctionNode): boolean {
+  return [...readsOf(source, fn)].some(
+    ({ keys: [ctx, member] }) => ctx === 'ctx' && (member === 'session' || member === 'user'),
+  )
+}

@@ -1,0 +1,82 @@
+import { type Change, readIfExists } from '../init/changes.ts'
+import { cleanUp } from './clean-up.ts'
+import { Findings } from './findings.ts'
+import { leaveOtherReads } from './leave-other-reads.ts'
+import { type Moves, moveGuards } from './move-guards.ts'
+import { type FunctionNode, isFunction, memberOf, type Node, nodesIn, peel } from './nodes.ts'
+import { readProject } from './project.ts'
+import { readContext } from './read-context.ts'
+import type { State } from './read-procedures.ts'
+import { rewriteReads } from './rewrite-reads.ts'
+import type { Source } from './source.ts'
+
+export interface CodemodPlan {
+  readonly changes: readonly Change[]
+  /** What stays as it is: `file:line: reason`. */
+  readonly left: readonly string[]
+}
+
+/** Plans what the codemod changes in a folder. Code that it isn't sure of is listed. */
+export function planCodemod(folder: string, { trustsContext }: { trustsContext: boolean }): CodemodPlan {
+  const project = readProject(folder)
+  const findings = new Findings()
+  const members = readContext(project)
+  const moves = moveGuards({ project, members, findings, trustsContext })
+  const resolvers = project.sources.flatMap((source) =>
+    [...nodesIn(source.program)].flatMap((node) => resolverIn(moves, source, node) ?? []),
+  )
+  // Known only now: a guard can be used before the file that declares it was read.
+  for (const { source, fn, state } of resolvers) rewriteReads({ source, fn, state, findings })
+  for (const [fn, { source, state }] of moves.middlewares)
+    if (state === 'guarded' && !findings.isReplaced(source, fn)) rewriteReads({ source, fn, state, findings })
+  const handled = new Set([...resolvers.map(({ fn }) => fn), ...moves.middlewares.keys()])
+  for (const source of project.sources) {
+    leaveOtherReads(source, handled, findings)
+    cleanUp(source, moves, findings)
+  }
+  for (const { source, name, at } of members)
+    if (at.type === 'Property')
+      findings.leave(
+        source,
+        at,
+        `remove "${name}" from the context, and spread the result of createAuthContext(). Callbacks and plugins of the old library no longer run.`,
+      )
+  for (const [path, reason] of project.failed) findings.leaveFile(path, `can't be parsed: ${reason}`)
+  const changes = [...findings.edits.keys()].map((source) => ({
+    path: source.path,
+    before: readIfExists(source.path),
+    after: findings.apply(source),
+  }))
+  return { changes, left: findings.left }
+}
+
+interface Resolver {
+  readonly source: Source
+  readonly fn: FunctionNode
+  readonly state: State
+}
+
+const RUNS = new Set(['query', 'mutation', 'subscription'])
+
+/** Evaluates the procedure of a call, which moves its guards. Returns the function that it runs. */
+function resolverIn({ evaluate }: Moves, source: Source, node: Node): Resolver | null {
+  if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return null
+  const method = memberOf(node.callee) ?? ''
+  if (method === 'use') evaluate(node, source)
+  const [fn] = node.arguments
+  if (!RUNS.has(method) || fn === undefined || !isFunction(fn)) return null
+  const procedure = evaluate(node.callee.object, source)
+  if (procedure?.kind === 'procedure') return { source, fn, state: procedure.state }
+  // A builder that was not found, by its name.
+  return procedure === null && /procedure$/i.test(rootName(node.callee.object))
+    ? { source, fn, state: 'unknown' }
+    : null
+}
+
+function rootName(given: Node): string {
+  const node = peel(given)
+  if (node.type === 'CallExpression') return rootName(node.callee)
+  if (node.type === 'MemberExpression')
+    return node.object.type === 'Identifier' ? node.object.name : rootName(node.object)
+  return node.type === 'Identifier' ? node.name : ''
+}

@@ -1,0 +1,123 @@
+import { isSession } from './is-session.ts'
+import { isFunction, keyOf, memberOf, type Node, nodesIn, peel } from './nodes.ts'
+import type { Project } from './project.ts'
+import { pathOf, type Source, textOf } from './source.ts'
+
+/** A member of the context that has the session or the user today. */
+export interface ContextMember {
+  readonly source: Source
+  readonly name: string
+  readonly at: Node
+  /** Why it may depend on more than the session. Null if it is what a library returns. */
+  readonly doubt: string | null
+}
+
+const CREATES_CONTEXT = /^create\w*Context/
+const MEMBERS = new Set(['session', 'user'])
+
+/**
+ * Finds what `createContext` puts into `ctx.session` and `ctx.user`: the functions with such a name, those
+ * whose type is the context, and those that are passed as the option `createContext`.
+ */
+export function readContext(project: Project): ContextMember[] {
+  const nodes = project.sources.flatMap((source) =>
+    [...nodesIn(source.program)].map((node) => ({ source, node })),
+  )
+  const names = new Set(nodes.flatMap(({ node }) => contextTypes(node)))
+  return nodes.flatMap(({ source, node }) =>
+    createsContext(source, node, names) ? membersIn(project, source, node) : [],
+  )
+}
+
+/** Returns the names in `initTRPC.context<typeof name>()`, and in a type such as `Context`. */
+function contextTypes(node: Node): string[] {
+  const isContext =
+    (node.type === 'TSTypeAliasDeclaration' && /context$/i.test(node.id.name)) ||
+    (node.type === 'CallExpression' &&
+      node.callee.type === 'MemberExpression' &&
+      memberOf(node.callee) === 'context')
+  if (!isContext) return []
+  return [...nodesIn(node)].flatMap((query) =>
+    query.type === 'TSTypeQuery' && query.exprName.type === 'Identifier' ? query.exprName.name : [],
+  )
+}
+
+/** Returns whether a node declares such a function, or calls one. Calls pass members to inner functions. */
+function createsContext(source: Source, node: Node, names: ReadonlySet<string>): boolean {
+  const isContext = (name: string) => CREATES_CONTEXT.test(name) || names.has(name)
+  switch (node.type) {
+    case 'FunctionDeclaration':
+      return isContext(node.id?.name ?? '')
+    case 'VariableDeclarator':
+      return node.id.type === 'Identifier' && isContext(node.id.name)
+    case 'Property':
+      return keyOf(node) === 'createContext' && isFunction(node.value)
+    case 'CallExpression': {
+      if (node.callee.type !== 'Identifier') return false
+      const binding = source.bindingAt(node.callee.name, node)
+      return isContext(node.callee.name) && !(binding?.kind === 'import' && binding.from === 'react')
+    }
+    default:
+      return false
+  }
+}
+
+function membersIn(project: Project, source: Source, root: Node): ContextMember[] {
+  const nodes = [...nodesIn(root)]
+  const branch = nodes.find(({ type }) => BRANCHES.has(type))
+  const patterns = new Set<Node>(
+    nodes.flatMap<Node>((node) => (node.type === 'ObjectPattern' ? node.properties : [])),
+  )
+
+  function doubtOf(value: Node): string | null {
+    if (branch !== undefined) return firstLine(source, branch)
+    const isPlain = isPassed(source, value, root) || isSession({ project, source }, value)
+    return isPlain ? null : firstLine(source, value)
+  }
+
+  return nodes.flatMap((node): ContextMember[] => {
+    if (node.type === 'SpreadElement' && !isHarmless(source, node.argument))
+      return [...MEMBERS].map((name) => ({ source, name, at: node, doubt: firstLine(source, node) }))
+    if (node.type !== 'Property' || patterns.has(node)) return []
+    const name = keyOf(node)
+    if (name === null || !MEMBERS.has(name)) return []
+    return [{ source, name, at: node, doubt: doubtOf(node.value) }]
+  })
+}
+
+/** Returns whether a value to spread is an option, an inner context, which is read too, or Sallyport's. */
+function isHarmless(source: Source, given: Node): boolean {
+  const node = peel(given)
+  if (pathOf(source, node) !== null) return true
+  if (node.type === 'AwaitExpression') return isHarmless(source, node.argument)
+  if (node.type === 'CallExpression') {
+    const { callee } = node
+    if (callee.type === 'Identifier') return CREATES_CONTEXT.test(callee.name)
+    return callee.type === 'MemberExpression' && ['http', 'ws'].includes(memberOf(callee) ?? '')
+  }
+  const binding = node.type === 'Identifier' ? source.bindingAt(node.name, node) : null
+  return binding?.kind === 'value' && binding.init.end < node.start && isHarmless(source, binding.init)
+}
+
+/** Returns whether the caller of the function passes it as a member of this name. The call is read too. */
+function isPassed(source: Source, value: Node, root: Node): boolean {
+  const path = pathOf(source, value)
+  const isOwn =
+    path !== null && (path.fn === root || (root.type === 'VariableDeclarator' && path.fn === root.init))
+  return isOwn && path.keys.length > 0 && path.keys.every((key) => MEMBERS.has(key))
+}
+
+/** What may make the user depend on more than the session. */
+const BRANCHES = new Set([
+  'AssignmentExpression',
+  'ConditionalExpression',
+  'ForOfStatement',
+  'IfStatement',
+  'SwitchStatement',
+  'ThrowStatement',
+  'TryStatement',
+])
+
+function firstLine(source: Source, node: Node): string {
+  return textOf(source, node).split('\n')[0] ?? ''
+}

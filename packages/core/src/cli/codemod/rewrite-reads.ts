@@ -1,0 +1,65 @@
+import type { Findings } from './findings.ts'
+import { type FunctionNode, type Node, nodesIn, peel } from './nodes.ts'
+import type { State } from './read-procedures.ts'
+import { readsOf, writesOptions } from './reads.ts'
+import { pathOf, type Source, textOf } from './source.ts'
+
+const USER_FIELDS = new Set(['id', 'name', 'email', 'role'])
+const SESSION_FIELDS = new Set(['id', 'userId', 'expiresAt', 'user'])
+
+interface Reader {
+  readonly source: Source
+  readonly fn: FunctionNode
+  readonly state: State
+  readonly findings: Findings
+}
+
+/** Rewrites `ctx.session.user` to `ctx.user` behind a guard, and lists the other reads of the user. */
+export function rewriteReads({ source, fn, state, findings }: Reader): void {
+  const isWritten = [...nodesIn(fn)].some((node) => writesOptions(source, fn, node))
+  for (const { node, keys } of readsOf(source, fn)) {
+    const [ctx, member, field, userField] = keys
+    if (ctx !== 'ctx' || (member !== 'session' && member !== 'user')) continue
+    if (state !== 'guarded') {
+      if (state === 'open')
+        findings.leave(
+          source,
+          node,
+          `a public procedure reads ctx.${member}. Guard it, or use optionalSessionMiddleware.`,
+        )
+      if (state === 'unknown') findings.leave(source, node, `reads ctx.${member}, and no guard was moved.`)
+      continue
+    }
+    const name = member === 'user' ? field : userField
+    const isUser = member === 'user' || field === 'user'
+    if (isUser && name !== undefined && !USER_FIELDS.has(name))
+      findings.leave(
+        source,
+        node,
+        `Sallyport's user has no "${name}", unless a plugin or a mapping adds it. Read it from your table.`,
+      )
+    if (member === 'session' && field !== undefined && !SESSION_FIELDS.has(field))
+      findings.leave(source, node, `Sallyport's session has no "${field}".`)
+    if (member !== 'session' || field !== 'user') continue
+    const range = rangeOf(source, node)
+    if (range !== null && !isWritten) findings.edit(source, range, '.user')
+    else
+      findings.leave(
+        source,
+        node,
+        `reads "${textOf(source, node).split('\n')[0]}". It is ctx.user now, and still works.`,
+      )
+  }
+}
+
+/** Returns the part `.session.user` of a read. Null if a local name is between. */
+function rangeOf(source: Source, read: Node): { start: number; end: number } | null {
+  let end: number | null = null
+  for (let node = read; node.type === 'MemberExpression'; node = peel(node.object)) {
+    const keys = pathOf(source, node)?.keys.join('.')
+    if (keys === 'ctx.session.user') end = node.end
+    const object = peel(node.object)
+    if (keys === 'ctx.session' && end !== null) return { start: object.end, end }
+  }
+  return null
+}

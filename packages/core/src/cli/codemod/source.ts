@@ -1,0 +1,53 @@
+import { type ESTree, parseSync } from 'rolldown/utils'
+import { type FunctionNode, memberOf, type Node, peel } from './nodes.ts'
+import { type Binding, scopeOf } from './scopes.ts'
+
+/** A parsed file. */
+export interface Source {
+  readonly path: string
+  readonly text: string
+  readonly program: ESTree.Program
+  /** Returns what a name means at a node. Null for a global, or a name that is declared twice. */
+  bindingAt(name: string, node: Node): Binding | null
+}
+
+/** @throws Error at the first syntax error */
+export function parseSource(path: string, text: string): Source {
+  const lang = /\.[cm]?tsx?$/.test(path) ? (path.endsWith('x') ? 'tsx' : 'ts') : 'jsx'
+  const { program, errors } = parseSync(path, text, { lang, preserveParens: false })
+  const [error] = errors
+  if (error !== undefined) throw new Error(error.message)
+  return { path, text, program, bindingAt: scopeOf(program) }
+}
+
+/** Part of the options that a procedure's function is called with, such as `ctx.session.user`. */
+export interface Path {
+  readonly fn: FunctionNode
+  readonly keys: readonly string[]
+}
+
+/** Follows members and constants to the first parameter of a function. Null if that isn't certain. */
+export function pathOf(source: Source, given: Node): Path | null {
+  const node = peel(given)
+  if (node.type === 'MemberExpression') {
+    const key = memberOf(node)
+    const object = pathOf(source, node.object)
+    return key === null || object === null ? null : { ...object, keys: [...object.keys, key] }
+  }
+  if (node.type !== 'Identifier') return null
+  const binding = source.bindingAt(node.name, node)
+  if (binding?.kind === 'parameter') return binding
+  // A declaration that uses itself would never end.
+  if (binding?.kind !== 'value' || binding.init.end > node.start) return null
+  const object = pathOf(source, binding.init)
+  return object && { ...object, keys: [...object.keys, ...binding.keys] }
+}
+
+/** Returns the line of a node, from 1. */
+export function lineOf({ text }: Source, { start }: Node): number {
+  return text.slice(0, start).split('\n').length
+}
+
+export function textOf({ text }: Source, { start, end }: Node): string {
+  return text.slice(start, end)
+}

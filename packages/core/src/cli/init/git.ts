@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process'
+import { ConfigurationError } from '../../protocol/errors.ts'
+import { isAbove } from './detect.ts'
+
+/** @throws ConfigurationError if Git tracks `.env`, so the keys would be committed, or if it can't say */
+export function requireUntrackedEnv(): void {
+  if (isAbove('.git') && git('ls-files', '--', '.env') !== '')
+    throw new ConfigurationError('Nothing written: Git tracks .env. Run "git rm --cached .env" first.')
+}
+
+/** @throws ConfigurationError if Git has changes in a folder, unless forced, or if it can't say */
+export function requireCleanGit({ force, folder = '.' }: { force: true | undefined; folder?: string }): void {
+  if (!isAbove('.git') || force) return
+  if (git('status', '--porcelain', '--', folder) !== '')
+    throw new ConfigurationError(
+      'Nothing written: Git has uncommitted changes. Commit them first, or pass --force.',
+    )
+}
+
+/**
+ * Returns whether Git ignores a path of `.gitignore`. Git itself knows: a later line, or another file, can
+ * change it. Without a repository, the lines say.
+ */
+export function isIgnored(path: string, lines: readonly string[]): boolean {
+  if (isAbove('.git'))
+    return spawnSync('git', ['check-ignore', '-q', '--', path.replace('*', 'app')]).status === 0
+  const last = lines.findLast((line) => [path, `/${path}`, `${path}*`].includes(line.replace(/^!/, '')))
+  return last !== undefined && !last.startsWith('!')
+}
+
+function git(...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync('git', args, { encoding: 'utf8' })
+  if (status === 0) return stdout
+  const [reason = ''] = (stderr ?? 'it is not installed').split('\n')
+  throw new ConfigurationError(`Nothing written: git ${args[0]} failed: ${reason}`)
+}

@@ -1,0 +1,212 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { drain } from '@sallyport/trpc'
+import { createTRPCClient, createWSClient, httpBatchLink, httpSubscriptionLink, wsLink } from '@trpc/client'
+import { EventSource } from 'eventsource'
+import { expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { socketWith } from '../support/connect.ts'
+import { cookieFetch } from '../support/cookie-fetch.ts'
+import { soon } from '../support/soon.ts'
+import { openStream } from '../support/stream.ts'
+import { ORIGIN } from '../support/visitor.ts'
+import { type DrainRouter, drainNode, type Node, openScene } from './open-node.ts'
+
+/** Opens a socket, and returns it with the messages it gets and how it closes. */
+async function openSocket({ host }: Node, cookie: string) {
+  const socket = new WebSocket(`ws://${host}/trpc`, { headers: { cookie, origin: ORIGIN } })
+  onTestFinished(() => socket.terminate())
+  const messages: string[] = []
+  socket.on('message', (message) => messages.push(String(message)))
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve))
+  await once(socket, 'open')
+  const call = (id: number, path: string, input?: string) =>
+    socket.send(JSON.stringify({ id, method: 'mutation', params: { path, input } }))
+  return { socket, messages, closed, call }
+}
+
+function overHttp({ host }: Node, cookie: string) {
+  const { fetch } = cookieFetch({ origin: ORIGIN }, cookie)
+  const url = `http://${host}/trpc`
+  const fetchAs = (input: RequestInfo | URL, init?: object) => fetch(input, init)
+  return {
+    calls: createTRPCClient<DrainRouter>({ links: [httpBatchLink({ url, fetch: fetchAs })] }),
+    streams: createTRPCClient<DrainRouter>({
+      links: [httpSubscriptionLink({ url, EventSource, eventSourceOptions: () => ({ fetch: fetchAs }) })],
+    }),
+  }
+}
+
+const RECONNECT = '{"id":null,"method":"reconnect"}'
+const answer = (id: number, data: string) => JSON.stringify({ id, result: { type: 'data', data } })
+
+test.each(['listen', 'listenWithFastify'] as const)(
+  '%s: calls in flight over WebSocket are answered',
+  async (adapter) => {
+    const { auth, scene, cookie, ...servers } = await openScene()
+    const node = await servers[adapter]()
+    const [ada, visitor, idle] = [
+      await openSocket(node, cookie),
+      await openSocket(node, ''),
+      await openSocket(node, cookie),
+    ]
+    for (let id = 1; id <= 6; id++) ada.call(id, 'writeGuarded', `${id}`)
+    // As other clients may write it.
+    ada.socket.send(`{ "method": "mutation", "params": { "path": "write", "input": "7" }, "id": 7 }`)
+    visitor.call(1, 'write', '8')
+    await soon(() => expect(scene.begun).toBe(8))
+
+    const drained = drainNode(auth, node)
+    // The client may send more until its next socket is open.
+    ada.call(9, 'write', '9')
+    expect(await idle.closed).toBe(1001)
+    expect([ada.socket.readyState, visitor.socket.readyState]).toEqual([WebSocket.OPEN, WebSocket.OPEN])
+    scene.release.resolve()
+
+    expect([await ada.closed, await visitor.closed]).toEqual([1001, 1001])
+    await drained
+    expect(scene.written.toSorted()).toEqual(['1', '2', '3', '4', '5', '6', '7', '8', '9'])
+    const answered = [1, 2, 3, 4, 5, 6, 7, 9].map((id) => answer(id, `${id}`))
+    expect(ada.messages.toSorted()).toEqual([...answered, RECONNECT].toSorted())
+    expect(visitor.messages).toEqual([RECONNECT, answer(1, '8')])
+  },
+)
+
+test('calls in flight over HTTP are answered, and connections and sockets are rejected', async () => {
+  const { auth, scene, cookie, handle, listen } = await openScene()
+  const node = await listen()
+  const { calls } = overHttp(node, cookie)
+  const call = calls.writeGuarded.mutate('1')
+  await soon(() => expect(scene.begun).toBe(1))
+  const drained = drainNode(auth, node)
+
+  const health = await handle(new Request(`${ORIGIN}/healthz`))
+  expect([health.status, await health.json()]).toEqual([503, { ok: false }])
+  await expect(fetch(`http://${node.host}/healthz`)).rejects.toThrow('fetch failed')
+  await expect(openSocket(node, cookie)).rejects.toThrow()
+  scene.release.resolve()
+  expect(await call).toBe('1')
+  await drained
+  await expect(auth.db.selectFrom('user').select('id').execute()).rejects.toThrow()
+})
+
+test.each(['listen', 'listenWithFastify'] as const)(
+  '%s: a server that goes on listening is not ready, and accepts no sockets and subscriptions',
+  async (adapter) => {
+    const { auth, scene, cookie, handle, ...servers } = await openScene()
+    const node = await servers[adapter]()
+    const { call, closed } = await openSocket(node, cookie)
+    call(1, 'write', '1')
+    await soon(() => expect(scene.begun).toBe(1))
+    const drained = drain({ auth, sockets: node.sockets, server: [], timeoutMs: 50_000 })
+    await expect(openSocket(node, cookie)).rejects.toThrow('Unexpected server response')
+    const stream = openStream(overHttp(node, cookie).streams.events)
+    expect(await stream.ended).toMatchObject({ auth: { reason: 'SESSIONS_UNAVAILABLE' } })
+    const health = await handle(new Request(`${ORIGIN}/healthz`))
+    expect([health.status, await health.json()]).toEqual([503, { ok: false }])
+    scene.release.resolve()
+    await closed
+    await drained
+    node.server.closeAllConnections()
+    node.server.close()
+  },
+)
+
+test.each(['listen', 'listenWithFastify'] as const)(
+  '%s: a subscription over server-sent events ends with SESSIONS_UNAVAILABLE',
+  async (adapter) => {
+    const { auth, scene, cookie, ...servers } = await openScene()
+    const node = await servers[adapter]()
+    const { streams, calls } = overHttp(node, cookie)
+    const call = calls.writeGuarded.mutate('1')
+    const stream = openStream(streams.events)
+    await stream.first
+    await soon(() => expect(scene.begun).toBe(1))
+    const drained = drainNode(auth, node)
+    expect(await stream.ended).toMatchObject({ auth: { reason: 'SESSIONS_UNAVAILABLE' } })
+    await soon(() => expect(scene.streams).toBe(0))
+    // The signal of the mutation has not aborted.
+    scene.release.resolve()
+    expect(await call).toBe('1')
+    await drained
+  },
+)
+
+test("tRPC's client continues its subscription on another node, without a lost event", async () => {
+  const { auth, scene, cookie, listen } = await openScene()
+  const [first, second] = [await listen(), await listen()]
+  let { host } = first
+  const client = createWSClient({
+    url: () => `ws://${host}/trpc`,
+    WebSocket: socketWith({ cookie, origin: ORIGIN }),
+  })
+  const trpc = createTRPCClient<DrainRouter>({ links: [wsLink({ client })] })
+  const seen: number[] = []
+  const errors: unknown[] = []
+  trpc.events.subscribe(undefined, {
+    onData: ({ data }) => seen.push(data),
+    onError: (error) => errors.push(error),
+  })
+  const call = trpc.writeGuarded.mutate('1')
+  await soon(() => expect([seen, scene.begun]).toEqual([[1], 1]))
+  const timer = setInterval(() => scene.event++, 5)
+  onTestFinished(() => clearInterval(timer))
+
+  host = second.host
+  const drained = drainNode(auth, first)
+  await soon(() => expect(second.sockets.clients.size).toBe(1))
+  scene.release.resolve()
+  expect(await call).toBe('1')
+  await soon(() => expect(first.sockets.clients.size).toBe(0))
+  clearInterval(timer)
+  await soon(() => expect(seen.at(-1)).toBe(scene.event))
+  expect(seen).toEqual(Array.from({ length: scene.event }, (_, index) => index + 1))
+  expect(errors).toEqual([])
+  await client.close()
+  await drained
+  second.server.closeAllConnections()
+  second.server.close()
+})
+
+test('after timeoutMs, a call that hangs is cut', async () => {
+  const { auth, scene, cookie, listen } = await openScene()
+  const node = await listen()
+  const { closed, call, messages } = await openSocket(node, cookie)
+  const hanging = overHttp(node, cookie).calls.never.mutate()
+  call(1, 'never')
+  await soon(() => expect(scene.begun).toBe(2))
+  const drained = drainNode(auth, node, 100)
+  await expect(hanging).rejects.toThrow()
+  expect(await closed).toBe(1006)
+  await drained
+  expect(messages).toEqual([RECONNECT])
+})
+
+test('a second drain waits for the first', async () => {
+  const { auth, listen } = await openScene()
+  const node = await listen()
+  const drained = drainNode(auth, node)
+  expect(drainNode(auth, node, 1)).toBe(drained)
+  await drained
+})
+
+test.each([
+  { state: 'never listened', port: null },
+  { state: 'is still resolving its host name', port: 0 },
+])('a server that $state stops at once', async ({ port }) => {
+  const { auth } = await openScene()
+  const server = createServer()
+  if (port !== null) server.listen(port, 'localhost')
+  await drain({ auth, server })
+  await expect(auth.db.selectFrom('user').select('id').execute()).rejects.toThrow()
+  if (port !== null) await once(server, 'close')
+  expect(server.listening).toBe(false)
+})
+
+test('rejects an invalid timeout, and stops nothing', async () => {
+  const { auth, listen } = await openScene()
+  const node = await listen()
+  expect(() => drainNode(auth, node, 0)).toThrow('drain: timeoutMs')
+  expect((await fetch(`http://${node.host}/healthz`)).status).toBe(200)
+  await drainNode(auth, node)
+})
