@@ -27,7 +27,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     text: 'Recipes',
-    pages: docs('transformers', 'react-query', 'one-context', 'two-hosts', 'migrating'),
+    pages: docs('transformers', 'react-query', 'one-context', 'two-hosts', 'expo', 'migrating'),
   },
   {
     text: 'Reference',

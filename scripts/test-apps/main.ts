@@ -8,6 +8,7 @@ import { packLibraries } from '../test-packages/pack-libraries.ts'
 import type { App } from './app.ts'
 import { betterTStackApp } from './better-t-stack.ts'
 import { createNextApp } from './create-next-app.ts'
+import { expoApps } from './expo.ts'
 import { nextApps } from './next.ts'
 import { nodeApps } from './node.ts'
 import { runtimeApps } from './runtimes.ts'
@@ -22,6 +23,7 @@ const APPS: readonly App[] = [
   ...nodeApps,
   betterTStackApp,
   sseChatApp,
+  ...expoApps,
 ]
 
 const selected = process.argv.slice(2)

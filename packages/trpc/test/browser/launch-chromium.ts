@@ -19,13 +19,17 @@ const ARGUMENTS = [
   '--renderer-process-limit=2',
 ]
 
-/** Launches a real Chromium, or returns why it can't. */
-export async function launchChromium(): Promise<Browser | string> {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return launchInstalled()
+/**
+ * Launches a real Chromium, or returns why it can't.
+ *
+ * @param added further arguments
+ */
+export async function launchChromium(...added: readonly string[]): Promise<Browser | string> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return launchInstalled(added)
   const executablePath = await unpack()
   for (let attempt = 1; ; attempt++) {
     try {
-      return await chromium.launch({ executablePath, args: ARGUMENTS })
+      return await chromium.launch({ executablePath, args: [...ARGUMENTS, ...added] })
     } catch (error) {
       const missing = /error while loading shared libraries: [^\n]*/.exec(String(error))?.[0]
       if (missing !== undefined) return `Chromium does not run here: ${missing}`
@@ -36,9 +40,9 @@ export async function launchChromium(): Promise<Browser | string> {
 }
 
 /** Launches an installed Chrome. The package's binary only runs on Linux. */
-async function launchInstalled(): Promise<Browser | string> {
+async function launchInstalled(args: readonly string[]): Promise<Browser | string> {
   try {
-    return await chromium.launch({ channel: 'chrome' })
+    return await chromium.launch({ channel: 'chrome', args: [...args] })
   } catch {
     return `there is no Chromium for ${process.platform} on ${process.arch}, and no Chrome is installed`
   }

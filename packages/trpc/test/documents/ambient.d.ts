@@ -10,6 +10,21 @@ declare module '@react-native-async-storage/async-storage' {
   export default AsyncStorage
 }
 
+declare module 'expo-secure-store' {
+  export function getItemAsync(key: string): Promise<string | null>
+  export function setItemAsync(key: string, value: string): Promise<void>
+  export function deleteItemAsync(key: string): Promise<void>
+}
+
+declare module 'expo-linking' {
+  export function addEventListener(type: 'url', handler: (event: { url: string }) => void): object
+  export function getInitialURL(): Promise<string | null>
+}
+
+declare module 'react-native' {
+  export const AppState: { addEventListener(type: 'change', listener: (state: string) => void): object }
+}
+
 declare module 'better-auth' {
   export function betterAuth(options: { database: import('pg').Pool; emailAndPassword: { enabled: true } }): {
     api: {
