@@ -7,8 +7,9 @@ import { launchChromium } from '../../packages/trpc/test/browser/launch-chromium
 import { packLibraries } from '../test-packages/pack-libraries.ts'
 import type { App } from './app.ts'
 import { nextApps } from './next.ts'
+import { startApps } from './start.ts'
 
-const APPS: readonly App[] = [...nextApps]
+const APPS: readonly App[] = [...nextApps, ...startApps]
 
 const selected = process.argv.slice(2)
 const apps = APPS.filter(

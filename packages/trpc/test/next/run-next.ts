@@ -24,6 +24,7 @@ export async function runNext(args: readonly string[], options: RunOptions): Pro
 /** A server of Next.js. */
 export interface NextServer extends AsyncDisposable {
   readonly origin: string
+  readonly pid: number
   readonly output: () => string
 }
 
@@ -44,6 +45,7 @@ export async function serveNext(
   }
   return {
     origin,
+    pid: child.pid ?? 0,
     output,
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null) return

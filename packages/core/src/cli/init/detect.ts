@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { START_FILES } from './start/templates.ts'
 import { FILES } from './templates.ts'
 
 const FRAMEWORKS = [
@@ -79,12 +80,14 @@ function parseManifest(text: string): { dependencies?: object; devDependencies?:
   }
 }
 
+const OUR_CONTEXTS: ReadonlySet<string> = new Set([FILES['context.ts'], START_FILES['src/context.ts']])
+
 function usesUrl(path: string): boolean {
   const text = readFileSync(path, 'utf8')
-  return text !== FILES['context.ts'] && /(?<!AUTH_)DATABASE_URL/.test(text)
+  return !OUR_CONTEXTS.has(text) && /(?<!AUTH_)DATABASE_URL/.test(text)
 }
 
-export const SOURCE = /\.[cm]?[jt]sx?$/
+export const SOURCE: RegExp = /\.[cm]?[jt]sx?$/
 const NOT_SOURCES = new Set(['node_modules', 'dist', 'build', 'coverage'])
 
 export function* filesIn(folder: string): Generator<string> {

@@ -3,6 +3,8 @@ import { parseEnv } from 'node:util'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { type Change, readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
+import { planStart } from './start/plan-start.ts'
+import { newFile, type Steps } from './steps.ts'
 import { FILES, TSCONFIG } from './templates.ts'
 
 /** What `init` does in an app, and what is left to do by hand. */
@@ -19,7 +21,7 @@ const NEW_APP_PACKAGES = ['@trpc/client', 'hono', '@hono/node-server', 'typescri
 /** Frameworks whose files `init` doesn't write, and the guide to each. */
 const GUIDES: Partial<Record<Framework, string>> = {
   'Next.js': 'docs/nextjs.md',
-  'TanStack Start': 'docs/ssr.md',
+  'TanStack Start': 'docs/tanstack-start.md',
   Vite: 'docs/react.md#serve-the-page',
 }
 
@@ -31,8 +33,8 @@ const MOUNTING: Partial<Record<Framework, string>> = {
 
 /** @throws ConfigurationError if a file exists that `init` would write */
 export function planInit(app: DetectedApp): Plan {
-  const guide = app.framework === null ? undefined : GUIDES[app.framework]
-  const files = guide === undefined ? planFiles(app) : []
+  const steps = (app.framework === 'TanStack Start' ? planStart(app) : null) ?? planServer(app)
+  const { files } = steps
   const taken = files.filter(({ path, after }) => ![null, after].includes(readIfExists(path)))
   if (taken.length > 0) {
     const paths = taken.map(({ path }) => path).join(', ')
@@ -42,17 +44,34 @@ export function planInit(app: DetectedApp): Plan {
   }
   const edits = [
     app.isNew ? asModule(app) : null,
-    ignored(files.length > 0 ? ['.env', 'data/*.db*'] : ['.env']),
+    ignored(files.some(({ after }) => after.includes('file:data/')) ? ['.env', 'data/*.db*'] : ['.env']),
   ].filter((change) => change !== null)
-  const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
-  const add = guide === undefined ? missing.filter((name) => !app.packages.has(name)) : []
+  const add = steps.packages.filter((name) => !app.packages.has(name))
   const install = add.length === 0 ? '' : `${app.addPackages} ${add.join(' ')} && `
   return {
-    changes: [...files.filter(({ path }) => readIfExists(path) === null), ...edits],
+    changes: [...files.filter(({ path }) => readIfExists(path) === null), ...steps.edits, ...edits],
     createsKeys: parseEnv(readIfExists('.env') ?? '').SIGNING_KEYS === undefined,
-    byHand: byHand(app, guide),
-    command: `${install}${commandOf(app, guide)}`,
+    byHand: steps.byHand,
+    command: `${install}${steps.command}`,
   }
+}
+
+function planServer(app: DetectedApp): Steps {
+  const guide = guideOf(app)
+  const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
+  return {
+    files: guide === undefined ? planFiles(app) : [],
+    edits: [],
+    byHand: byHand(app, guide),
+    packages: guide === undefined ? missing : [],
+    command: commandOf(app, guide),
+  }
+}
+
+/** A single-page app of Vite may have the tRPC server in the same package. */
+function guideOf({ framework, packages }: DetectedApp): string | undefined {
+  const hasServer = framework === 'Vite' && packages.has('@trpc/server')
+  return framework === null || hasServer ? undefined : GUIDES[framework]
 }
 
 /** A new app gets all five files and a tsconfig.json. Another one has a server and a router already. */
@@ -71,10 +90,10 @@ function planFiles({ folder, isNew, usesDatabaseUrl }: DetectedApp): Change[] {
           "process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'",
         )
       : text
-    return { path: join(folder, name), before: null, after }
+    return newFile(join(folder, name), after)
   })
   const hasTsconfig = readIfExists('tsconfig.json') !== null
-  return isNew && !hasTsconfig ? [...files, { path: 'tsconfig.json', before: null, after: TSCONFIG }] : files
+  return isNew && !hasTsconfig ? [...files, newFile('tsconfig.json', TSCONFIG)] : files
 }
 
 function asModule({ manifest: before }: DetectedApp): Change | null {
@@ -91,7 +110,9 @@ const COMMONJS = /("type"\s*:\s*)"commonjs"/
 function ignored(wanted: readonly string[]): Change | null {
   const before = readIfExists('.gitignore')
   const lines = before?.split(/\r?\n/) ?? []
-  const missing = wanted.filter((line) => !lines.includes(line) && !lines.includes(`/${line}`))
+  const missing = wanted.filter(
+    (line) => ![line, `/${line}`, `${line}*`].some((rule) => lines.includes(rule)),
+  )
   if (missing.length === 0) return null
   const end = before === null || before === '' || before.endsWith('\n') ? '' : '\n'
   return { path: '.gitignore', before, after: `${before ?? ''}${end}${missing.join('\n')}\n` }
@@ -108,6 +129,7 @@ function byHand(
   const tsconfig = readIfExists('tsconfig.json')
   const context = join(folder, 'context.ts')
   return [
+    ...(framework === 'Vite' ? ['Create the client of the page: docs/react.md#set-up.'] : []),
     `Serve /api/auth, and pass httpContext of ${context} to tRPC: ${mounting}.`,
     'Guard the procedures: docs/protect.md#kinds-of-procedures.',
     ...(tsconfig?.includes('ImportingTsExtensions') === false

@@ -1,0 +1,41 @@
+import { type Change, readIfExists } from '../changes.ts'
+
+/** Changes to a file that a scaffold wrote. */
+export interface Edit {
+  readonly path: string
+  /** Text that the file has after the edit. */
+  readonly done: string
+  /** Replaces text that the file has exactly once. */
+  readonly replacements: readonly (readonly [before: string, after: string])[]
+}
+
+/** Returns the changes to files that are as expected. The edits of the others are left to the user. */
+export function planEdits(edits: readonly Edit[]): { changes: Change[]; byHand: string[] } {
+  const open = edits.filter(({ path, done }) => !readIfExists(path)?.includes(done))
+  const planned = open.map((edit) => {
+    const before = readIfExists(edit.path)
+    return { edit, before, after: before === null ? null : replaceAll(before, edit) }
+  })
+  return {
+    changes: planned.flatMap(({ edit: { path }, before, after }) =>
+      after === null ? [] : [{ path, before, after }],
+    ),
+    byHand: planned.flatMap(({ edit, after }) => (after === null ? [describeEdit(edit)] : [])),
+  }
+}
+
+/** Returns null if the file isn't as expected. */
+function replaceAll(text: string, { replacements }: Edit): string | null {
+  return replacements.reduce<string | null>(
+    (current, [before, after]) =>
+      current?.split(before).length === 2 ? current.replace(before, () => after) : null,
+    text,
+  )
+}
+
+function describeEdit({ path, replacements }: Edit): string {
+  const lines = (text: string, sign: string) =>
+    text.split('\n').map((line) => (line === '' ? '' : `    ${sign} ${line}`))
+  const hunks = replacements.flatMap(([before, after]) => [...lines(before, '-'), ...lines(after, '+')])
+  return [`In ${path}, which init doesn't recognize:`, ...hunks.filter((line) => line !== '')].join('\n')
+}

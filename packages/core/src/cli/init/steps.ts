@@ -1,0 +1,16 @@
+import type { Change } from './changes.ts'
+
+/** What `init` does for one kind of app. */
+export interface Steps {
+  /** Files to create. They may exist with the same text. */
+  readonly files: readonly Change[]
+  /** Changes to files of the app. */
+  readonly edits: readonly Change[]
+  readonly byHand: readonly string[]
+  /** The packages that the files import. */
+  readonly packages: readonly string[]
+  /** The command to run after their installation. */
+  readonly command: string
+}
+
+export const newFile = (path: string, after: string): Change => ({ path, before: null, after })
