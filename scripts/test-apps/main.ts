@@ -1,20 +1,34 @@
 // `pnpm test:apps`: installs the tarballs of both libraries in apps of many frameworks, and runs the apps.
-// With arguments, only the apps whose names start with one of them.
+// With arguments, only the apps of these names, or whose names start with one of them.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { launchChromium } from '../../packages/trpc/test/browser/launch-chromium.ts'
 import { packLibraries } from '../test-packages/pack-libraries.ts'
 import type { App } from './app.ts'
+import { betterTStackApp } from './better-t-stack.ts'
+import { createNextApp } from './create-next-app.ts'
 import { nextApps } from './next.ts'
+import { nodeApps } from './node.ts'
+import { runtimeApps } from './runtimes.ts'
 import { startApps } from './start.ts'
+import { t3Apps } from './t3.ts'
 
-const APPS: readonly App[] = [...nextApps, ...startApps]
+const APPS: readonly App[] = [
+  ...nextApps,
+  createNextApp,
+  ...t3Apps,
+  ...startApps,
+  ...runtimeApps,
+  ...nodeApps,
+  betterTStackApp,
+]
 
 const selected = process.argv.slice(2)
-const apps = APPS.filter(
-  ({ name }) => selected.length === 0 || selected.some((start) => name.startsWith(start)),
-)
+const apps = APPS.filter(({ name }) => {
+  if (selected.includes(name) || selected.length === 0) return true
+  return selected.some((start) => name.startsWith(start) && !APPS.some((app) => app.name === start))
+})
 if (apps.length === 0) throw new Error(`Select from: ${APPS.map(({ name }) => name).join(', ')}`)
 
 const root = mkdtempSync(join(tmpdir(), 'test-apps-'))

@@ -1,14 +1,19 @@
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import assert from 'node:assert/strict'
+import { appendFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
 import { proveActions } from '../../packages/trpc/test/next/prove-actions.ts'
 import { type NextServer, runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
 import { writeFiles } from '../../packages/trpc/test/next/write-files.ts'
+import { cookieFetch } from '../../packages/trpc/test/support/cookie-fetch.ts'
 import { install } from '../test-packages/create-project.ts'
 import type { Library } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
+import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
+import { countHandles } from './count-handles.ts'
 import { proveApp } from './prove-app.ts'
 
 /** A way to build and serve the app. */
@@ -16,71 +21,71 @@ interface Setup {
   readonly name: string
   readonly command: 'dev' | 'start' | 'standalone'
   readonly args?: readonly string[]
+  /** The content of `next.config.ts`. @default the one of create-next-app, which has `cacheComponents` */
   readonly settings?: object
   readonly isEdge?: boolean
 }
-
-const cacheComponents = { cacheComponents: true, partialPrefetching: true }
 
 const SETUPS: readonly Setup[] = [
   { name: 'dev', command: 'dev' },
   { name: 'dev, webpack', command: 'dev', args: ['--webpack'] },
   { name: 'start', command: 'start' },
-  { name: 'cacheComponents', command: 'start', settings: cacheComponents },
-  { name: 'webpack', command: 'start', args: ['--webpack'] },
-  { name: 'webpack, cacheComponents', command: 'start', args: ['--webpack'], settings: cacheComponents },
+  { name: 'start, webpack', command: 'start', args: ['--webpack'] },
+  { name: 'start without cacheComponents', command: 'start', settings: {} },
+  { name: 'start without cacheComponents, webpack', command: 'start', args: ['--webpack'], settings: {} },
   { name: 'standalone', command: 'standalone', settings: { output: 'standalone' } },
   { name: 'edge middleware', command: 'start', isEdge: true },
 ]
 
-/** The app of docs/nextjs.md. All setups share one installation. */
+/** The app of docs/nextjs.md in one of create-next-app. All setups share one installation. */
 export const nextApps: readonly App[] = SETUPS.map((setup) => ({
   name: `next ${setup.name}`,
   async test({ root, libraries, browser }) {
+    const scaffold = join(root, 'scaffold')
     const folder = join(root, 'next')
-    if (!existsSync(folder)) installNext(folder, libraries)
+    if (!existsSync(scaffold)) {
+      createApp(root, libraries)
+      renameSync(folder, scaffold)
+    }
+    rmSync(folder, { recursive: true, force: true })
+    cpSync(scaffold, folder, { recursive: true })
     await testSetup(folder, { setup, browser })
   },
 }))
 
-/** Installs the tarballs and the dependencies of the app with npm. */
-function installNext(folder: string, libraries: readonly Library[]): void {
-  const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
-  const { pg: _, rolldown: __, ...peers } = peersAt('highest', libraries)
-  const dependencies = {
-    ...peers,
-    ...Object.fromEntries(tarballs),
-    'react-dom': peers.react,
-    '@trpc/tanstack-react-query': '^11.4.4',
-    '@types/node': '^26.6.6',
-    '@types/react': '^19.3.0',
-    typescript: '^5.9.3',
-  }
+/** Creates the folder `next`, with the tarballs and the other dependencies of the guide. */
+function createApp(root: string, libraries: readonly Library[]): void {
+  const options = ['--ts', '--app', '--no-src-dir', '--no-tailwind', '--no-linter', '--no-react-compiler']
+  const args = ['-y', 'create-next-app@16', 'next', ...options, '--import-alias', '@/*']
+  run('npx', [...args, '--use-npm', '--skip-install', '--disable-git', '--yes'], { cwd: root })
+  const file = join(root, 'next/package.json')
+  const manifest = JSON.parse(readFileSync(file, 'utf8'))
+  const { pg: _, rolldown: __, next: ___, react: ____, ...peers } = peersAt('highest', libraries)
+  const tarballs = Object.fromEntries(libraries.map(({ name, tarball }) => [name, `file:${tarball}`]))
+  const added = { ...peers, ...tarballs, '@trpc/tanstack-react-query': '^11.4.4' }
   // The adapter for TanStack Query names one version of tRPC: see docs/react.md.
   const overrides = {
     '@trpc/tanstack-react-query': { '@trpc/client': '$@trpc/client', '@trpc/server': '$@trpc/server' },
   }
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies, overrides }))
-  install(folder)
+  const dependencies = { ...manifest.dependencies, ...added }
+  writeFileSync(file, JSON.stringify({ ...manifest, dependencies, overrides }))
+  install(join(root, 'next'))
 }
 
 async function testSetup(
   folder: string,
   { setup, browser }: { setup: Setup; browser: Place['browser'] },
 ): Promise<void> {
-  for (const old of ['.next', 'app', 'proxy.ts', 'middleware.ts', 'app.db', 'app.db-shm', 'app.db-wal'])
-    rmSync(join(folder, old), { recursive: true, force: true })
-  writeFiles(folder, {
-    settings: { turbopack: { root: folder }, ...setup.settings },
-    isEdge: setup.isEdge ?? false,
-  })
-  const env = { ...(await appKeys()), DATABASE_URL: `file:${join(folder, 'app.db')}` }
+  const { command, settings, isEdge } = setup
+  writeFiles(folder, { settings, isEdge })
+  const file = join(folder, 'app.db')
+  const env = { ...(await appKeys()), DATABASE_URL: `file:${file}` }
   await using server = await serve(setup, { cwd: folder, env })
   const { origin } = server
-  const ban = (email: string) => banInSqlite(join(folder, 'app.db'), email)
+  const ban = (email: string) => banInSqlite(file, email)
   await proveApp({ origin, signingKeys: env.SIGNING_KEYS, ban }, browser)
   await proveActions({ origin, ban })
+  if (command === 'dev') await proveReload(server, folder)
 }
 
 async function serve(
@@ -92,6 +97,28 @@ async function serve(
   // Without keys and a database.
   await runNext(['build', ...args], { cwd })
   if (command === 'start') return serveNext({ args: ['start'] }, { cwd, env })
-  cpSync(join(cwd, '.next/static'), join(cwd, '.next/standalone/.next/static'), { recursive: true })
-  return serveNext({ script: '.next/standalone/server.js' }, { cwd, env })
+  // Outside the app, whose `node_modules` could hide a missing file.
+  const moved = join(cwd, '../standalone')
+  cpSync(join(cwd, '.next/standalone'), moved, { recursive: true })
+  for (const files of ['public', '.next/static'])
+    cpSync(join(cwd, files), join(moved, files), { recursive: true })
+  return serveNext({ script: 'server.js' }, { cwd: moved, env })
+}
+
+/** Proves that hot reloads of the module that opens the database don't open it again. */
+async function proveReload({ origin, pid, output }: NextServer, folder: string): Promise<void> {
+  const browser = cookieFetch({ origin, 'content-type': 'application/json' })
+  const user = { email: 'mary@example.com', password: 'a long enough password', name: 'Mary' }
+  const body = JSON.stringify(user)
+  await browser.fetch(`${origin}/api/auth/sign-up/email`, { method: 'POST', body })
+  const counts: number[] = []
+  for (let edit = 0; edit < 6; edit++) {
+    appendFileSync(join(folder, 'context.ts'), `console.log('edit ${edit}')\n`)
+    while (!output().includes(`edit ${edit}`)) await delay(100, await browser.fetch(`${origin}/me`))
+    for (const path of ['/me', '/api/trpc/me'])
+      assert.match(await (await browser.fetch(`${origin}${path}`)).text(), /mary@example\.com/)
+    counts.push(countHandles(pid, join(folder, 'app.db')))
+  }
+  assert.ok(Number(counts[0]) > 0)
+  assert.deepEqual(new Set(counts).size, 1, `open files after each edit: ${counts.join(', ')}`)
 }

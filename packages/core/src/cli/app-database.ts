@@ -29,28 +29,37 @@ interface ContextModule {
 }
 
 export function addAppOptions(command: Command): Command {
-  return addDatabaseOptions(command, 'src/auth.ts')
-    .option(
-      '--context <path>',
-      'module that opens the database, unless --database names it',
-      'src/context.ts',
-    )
-    .option('--json', 'print JSON, also for errors')
+  return addContextOptions(command, 'src/auth.ts').option('--json', 'print JSON, also for errors')
+}
+
+export function addContextOptions(command: Command, auth?: string): Command {
+  return addDatabaseOptions(command, auth).option(
+    '--context <path>',
+    'module that opens the database, unless --database names it',
+    'src/context.ts',
+  )
 }
 
 /** Opens the database as the app does, or by its URL, with the hooks of the definition. Closes it. */
 export async function withApp(command: Command, work: (app: App) => Promise<void>): Promise<void> {
-  const options = command.opts<AppOptions>()
-  const isNamed = (option: string) => command.getOptionValueSource(option) === 'cli'
-  const definition = await loadDefinition(options.auth)
+  const definition = await loadDefinition(command.opts<AppOptions>().auth)
   const { observed } = await import('../lifecycle/observed-database.ts')
   const { commit } = await import('../lifecycle/commit.ts')
-  const run = (given: AnyDatabase) => {
+  await withAppDatabase(command, (given) => {
     const database = observed(given, definition)
     return work({ database, definition, change: (change) => commit(database, change) })
-  }
+  })
+}
+
+/** Opens the database as the app does, or by its URL, and closes it after the work. */
+export async function withAppDatabase(
+  command: Command,
+  work: (database: AnyDatabase) => Promise<void>,
+): Promise<void> {
+  const options = command.opts<AppOptions>()
+  const isNamed = (option: string) => command.getOptionValueSource(option) === 'cli'
   const opens = !isNamed('database') && (isNamed('context') || existsSync(options.context))
-  if (!opens) return withDatabase(options, run)
+  if (!opens) return withDatabase(options, work)
   const { auth, database } = await importModule<ContextModule>(options.context)
   // Opens one that opens at its first use. A key set that is down must not prevent a revocation.
   await auth?.ready?.().catch(() => {})
@@ -60,7 +69,7 @@ export async function withApp(command: Command, work: (app: App) => Promise<void
       `${options.context} exports neither auth nor database. Export one, or pass --database <url>.`,
     )
   try {
-    await run(opened)
+    await work(opened)
   } finally {
     await auth?.close?.()
     await database?.close()

@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PruneReport } from '../lifecycle/prune.ts'
-import { addDatabaseOptions, type DatabaseOptions, withDatabase } from './database.ts'
+import { addContextOptions, withAppDatabase } from './app-database.ts'
 import { explain } from './errors.ts'
+import { loadDefinition } from './load-definition.ts'
 import { addExamples, positiveInteger } from './options.ts'
 
-interface PruneCommandOptions extends DatabaseOptions {
+interface PruneCommandOptions {
+  readonly auth?: string
   readonly every?: number
   readonly auditDays: number
   readonly batchSize: number
 }
 
 export function addPruneCommand(program: Command): void {
-  const command = addDatabaseOptions(program.command('prune'))
+  const command = addContextOptions(program.command('prune'))
     .description('remove expired sessions, counters, and old audit records')
     .addOption(new Option('--every <seconds>', 'repeat until stopped').argParser(timerSeconds))
     .addOption(
@@ -21,8 +23,9 @@ export function addPruneCommand(program: Command): void {
         .argParser((value) => (value === 'Infinity' ? Number.POSITIVE_INFINITY : positiveInteger(value))),
     )
     .addOption(new Option('--batch-size <rows>', 'rows per commit').default(500).argParser(positiveInteger))
-    .action(({ every, auditDays, batchSize, ...options }: PruneCommandOptions) =>
-      withDatabase(options, async (database, { definition }) => {
+    .action(({ every, auditDays, batchSize, auth }: PruneCommandOptions) =>
+      withAppDatabase(command, async (database) => {
+        const definition = auth === undefined ? null : await loadDefinition(auth)
         const { prune } = await import('../lifecycle/prune.ts')
         const { observed } = await import('../lifecycle/observed-database.ts')
         const tables = definition?.plugins.flatMap(({ expiringTables = [] }) => expiringTables) ?? []

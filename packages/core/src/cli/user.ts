@@ -1,8 +1,9 @@
 import { type Command, CommanderError, Option } from 'commander'
+import type { AuthDefinition } from '../endpoints/definition.ts'
 import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { ACTOR, type App, addAppOptions, withApp } from './app-database.ts'
-import { EXIT_UNCHANGED } from './errors.ts'
+import { EXIT_UNCHANGED, usageError } from './errors.ts'
 import { formatColumns } from './key-table.ts'
 import { addExamples, positiveInteger } from './options.ts'
 import { readPassword } from './read-password.ts'
@@ -19,6 +20,7 @@ export function addUserCommands(program: Command): void {
       withApp(create, async ({ database, definition }) => {
         const { passwordRulesOf } = await import('../plugins/email-password/settings.ts')
         const { createPasswordAccount } = await import('../plugins/email-password/accounts.ts')
+        await requireRole(definition, role)
         const rules = passwordRulesOf(definition.plugins)
         if (rules === null)
           throw new ConfigurationError('The auth definition lacks emailPassword(). Add the plugin.')
@@ -39,6 +41,7 @@ export function addUserCommands(program: Command): void {
     .option('--role <role>', 'the new role', 'admin')
     .action((email: string, { role }: { role: string }) =>
       withApp(promote, async (app) => {
+        await requireRole(app.definition, role)
         const { changeRole } = await import('../lifecycle/change-role.ts')
         const at = app.definition.config.now()
         const { id: userId, role: from } = await findUser(app, email)
@@ -71,6 +74,16 @@ export function addUserCommands(program: Command): void {
       }),
     )
   addExamples(list, 'user list --env .env', 'user list --search ada --json --env .env')
+}
+
+/** @throws CommanderError for a role that `admin()` rejects. Without it, only the app knows its roles */
+async function requireRole({ plugins }: AuthDefinition, role: string): Promise<void> {
+  const { rolesOf } = await import('../plugins/admin/settings.ts')
+  const roles = rolesOf(plugins)
+  if (roles?.includes(role) === false)
+    throw usageError(`Role "${role}" is unknown. Pass ${roles.join(' or ')}, or add it to admin({ roles }).`)
+  if (!/^[\p{L}\p{N}]([\p{L}\p{N} _.:/-]{0,62}[\p{L}\p{N}])?$/u.test(role))
+    throw usageError(`"${role}" can't be a role. Use up to 64 letters, digits, and characters such as -.`)
 }
 
 /** @throws ConfigurationError if no user has the email */

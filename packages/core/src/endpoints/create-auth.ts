@@ -58,8 +58,9 @@ export interface AuthOptions {
 /** Options of an auth server that opens its database. */
 export interface LazyAuthOptions extends AuthOptions {
   /**
-   * All modules that open a database by this name share one: after a hot reload, and in frameworks that
-   * evaluate a module several times. @default not shared
+   * All modules of an app that open a database by this name share one: after a hot reload, and in frameworks
+   * that evaluate a module several times. Apps with another origin or other cookies have their own.
+   * @default not shared
    */
   name?: string
 }
@@ -119,20 +120,33 @@ function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
   { name, ...options }: LazyAuthOptions,
 ): LazyAuth<Plugins> {
   const { prepare, stop, onError, methods } = setUp(definition, options)
+  const { config } = definition
+  // Another app in the process may use the same name. A hot reload keeps the origin and the cookies.
+  const sharedName = () => `${name} ${config.issuer} ${config.cookies.session}`
   const opening = openOnce(
-    () => (name === undefined ? openPrepared({ open, prepare }) : openShared({ open, prepare, name, stop })),
+    async () =>
+      name === undefined
+        ? openPrepared({ open, prepare })
+        : openShared({ open, prepare, name: sharedName(), stop }),
     {
       onError,
       async end({ database }) {
         stop()
-        await (name === undefined ? database.close() : closeShared(name, database))
+        await (name === undefined ? database.close() : closeShared(sharedName(), database))
       },
     },
   )
   const store = lazyStore(opening)
   const db = lazyDb(opening, {
     store,
-    findShared: () => (name === undefined ? undefined : (findShared(name) as OwnedDatabase | undefined)),
+    findShared() {
+      try {
+        return name === undefined ? undefined : (findShared(sharedName()) as OwnedDatabase | undefined)
+      } catch {
+        // An invalid configuration is an error of the opening.
+        return undefined
+      }
+    },
   })
   return {
     ...methods(async () => (await opening.open()).result),

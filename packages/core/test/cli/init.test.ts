@@ -258,6 +258,23 @@ describe('init is safe', () => {
     expect(git(app, 'status', '--porcelain', '-uall')).not.toContain('.env')
   })
 
+  test.for([
+    { place: 'a later line', files: { '.gitignore': '.env\ndata/\n!.env\n' }, added: '.env\n' },
+    { place: 'a broader line', files: { '.gitignore': '.env*\ndata\n' }, added: '' },
+    { place: 'a line with a comment above', files: { '.gitignore': '# !.env\n/.env\n*.db*\n' }, added: '' },
+  ])('Git says whether .env is ignored: $place', async ({ files, added }, { expect }) => {
+    const app = createRepository({ ...files, '.gitignore': `node_modules\n${files['.gitignore']}` })
+    expect((await init(app, '--yes')).code).toBe(0)
+    expect(filesOf(app)['.gitignore']).toBe(`node_modules\n${files['.gitignore']}${added}`)
+    expect(git(app, 'status', '--porcelain', '-uall')).not.toContain('.env')
+  })
+
+  test('without a repository, a later line counts too', async ({ expect }) => {
+    const app = createApp({ '.gitignore': '.env\n!.env\ndata/*.db*\n' })
+    await init(app, '--yes')
+    expect(filesOf(app)['.gitignore']).toBe('.env\n!.env\ndata/*.db*\n.env\n')
+  })
+
   test('--dry-run shows every line that --yes changes, and writes nothing', async ({ expect }) => {
     const files = {
       'package.json': manifest().replace('"module"', '"commonjs"'),

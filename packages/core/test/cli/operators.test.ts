@@ -31,6 +31,7 @@ function createApp(plugins = `[emailPassword({ appName: 'Lighthouse' })]`): stri
     'src/auth.ts': `
       import { defineAuthConfig, staticJwks } from '${CORE}index.ts'
       import { defineAuth } from '${CORE}auth.ts'
+      import { admin } from '${CORE}plugins/admin.ts'
       import { emailPassword } from '${CORE}plugins/email-password.ts'
       const config = defineAuthConfig({
         baseUrl: 'http://localhost:3000',
@@ -97,6 +98,8 @@ describe('sallyport user create', () => {
     { fault: 'the name of the app', call: { input: 'Lighthouse12' }, code: 1, message: 'too easy to guess' },
     { fault: 'no password', call: { input: '\n' }, code: 2, message: 'The password is missing.' },
     { fault: 'a bad email', call: { email: 'ada' }, code: 1, message: 'Not valid: email.' },
+    { fault: 'an empty role', call: { more: '--role=' }, code: 2, message: `"" can't be a role` },
+    { fault: 'several roles', call: { more: '--role user,admin' }, code: 2, message: `can't be a role` },
     {
       fault: 'a password as an argument',
       call: { more: '--password x' },
@@ -121,6 +124,20 @@ describe('sallyport user create', () => {
     expect((await userOf(app)).user).toEqual(user)
     expect(await accounts.execute()).toEqual(before)
   })
+
+  test.for(['user create ada@example.com --name Ada', 'user promote ada@example.com'])(
+    '%s rejects a role that admin() rejects',
+    async (command, { expect }) => {
+      const app = createApp("[emailPassword(), admin({ roles: ['user', 'editor'] })]")
+      await create(app)
+      const args = [...command.split(' '), '--role', 'admin', '--env', '.env']
+      expect(await runSallyport(args, { cwd: app, input: `${PASSWORD}\n` })).toMatchObject({
+        code: 2,
+        stderr: 'Role "admin" is unknown. Pass user or editor, or add it to admin({ roles }).\n',
+      })
+      expect((await userOf(app)).user.role).toBe('user')
+    },
+  )
 
   test('needs emailPassword() in the definition', async ({ expect }) => {
     const { code, stderr } = await create(createApp('[]'))
@@ -295,4 +312,11 @@ describe('sallyport sessions', () => {
     const failed = await run(createApp(), 'sessions', 'revoke', ...args)
     expect(failed).toMatchObject({ code: 2, stderr: 'Pass the id of a session, or --user <email>.\n' })
   })
+})
+
+test('sallyport prune uses the database of the context, too', async ({ expect }) => {
+  const app = createApp()
+  await create(app)
+  const pruned = await runSallyport(['prune', '--env', '.env'], { cwd: app })
+  expect(pruned).toMatchObject({ code: 0, stdout: expect.stringMatching(/^removed .*session 0/) })
 })

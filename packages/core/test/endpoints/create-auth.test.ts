@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { defineAuthConfig, sessionsOf, staticJwks } from '@sallyport/core'
+import { AuthError, defineAuthConfig, sessionsOf, staticJwks } from '@sallyport/core'
 import { createAuth, defineAuth, type LazyAuthOptions } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
@@ -325,6 +325,23 @@ describe('modules with the same name', () => {
     await auth.close()
     await createLazy(open, { name }).ready()
     expect(state).toMatchObject({ opened: 3, closed: 1 })
+  })
+
+  test.each([
+    ['origin', { baseUrl: 'https://other.example.com' }],
+    ['cookie prefix', { cookiePrefix: 'other' }],
+  ])('open their own if they are apps with another %s', async (_name, changed) => {
+    const { state, open } = source()
+    await createLazy(open, { name }).ready()
+    const { baseUrl } = definition.config
+    const jwks = staticJwks(app.definition.signingKeys.publicJwks)
+    const config = defineAuthConfig({ baseUrl, jwks, ...changed })
+    const other = defineAuth({ config, signingKeys: app.definition.signingKeys })
+    const auth = createAuth(other, open, { ...options, name })
+    closers.push(auth.close)
+    expect(() => auth.db.selectFrom('user')).toThrow(AuthError)
+    await auth.ready()
+    expect(state).toMatchObject({ opened: 2, closed: 0 })
   })
 
   test('replace a database without a column that a new version adds', async () => {

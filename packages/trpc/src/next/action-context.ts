@@ -1,5 +1,4 @@
 import { AuthError, isAuthError } from '@sallyport/core'
-import { isTokenReason } from '@sallyport/core/internal/protocol'
 import type { TRPCError } from '@trpc/server'
 import { cookies, headers } from 'next/headers.js'
 import { NextResponse } from 'next/server.js'
@@ -17,9 +16,8 @@ export function createActionContext<Context>({
     // A Server Action is always a POST. Its origin is checked as that of a mutation.
     const page = await serverAuth({ method: 'POST', headers: sent }, { remoteAddress: addressOf(sent) })
     const { state, reason } = page
-    // Without a new JWT, guards would report the old one instead.
-    if (state.status === 'unknown' && reason !== null && !isTokenReason(reason))
-      throw toTRPCError(new AuthError(reason))
+    // A guard would report the old JWT instead.
+    if (state.status === 'unknown' && reason !== null) throw toTRPCError(new AuthError(reason))
     await setCookies(page.setCookies)
     return headerContext(page.headers, 'POST')
   }

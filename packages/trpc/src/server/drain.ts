@@ -4,12 +4,12 @@ import { isOpen, limiterOf, type ServerSocket } from './limit-sockets.ts'
 import { MAX_TIMER_MS } from './socket-limits.ts'
 import { endStreams } from './stopping-streams.ts'
 
-/** The part of a `Server` of `node:http` or `node:https` that {@link drain} uses. */
+/** The part of a `Server` of `node:http` that {@link drain} uses. With HTTP/2, it can't cut connections. */
 export interface DrainedServer {
   readonly listening: boolean
   close(callback?: () => void): unknown
-  closeIdleConnections(): void
-  closeAllConnections(): void
+  closeIdleConnections?(): void
+  closeAllConnections?(): void
   once(event: 'listening', listener: () => void): unknown
 }
 
@@ -87,14 +87,14 @@ async function run({ auth, server, sockets }: DrainOptions, timeoutMs: number): 
 
   function cut(): void {
     for (const socket of clients()) socket.terminate()
-    for (const each of servers) each.closeAllConnections()
+    for (const each of servers) each.closeAllConnections?.()
   }
 
   const isOver = () => listening === 0 && clients().length === 0
   while (!isOver() && performance.now() - startedAt < timeoutMs) {
     if (performance.now() - startedAt >= HAND_OVER_MS)
       for (const socket of clients()) closeUnlessCalled(socket)
-    for (const each of servers) each.closeIdleConnections()
+    for (const each of servers) each.closeIdleConnections?.()
     await new Promise((resolve) => setTimeout(resolve, CHECK_MS))
   }
   if (!isOver()) cut()

@@ -35,11 +35,13 @@ export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, o
   const { by } = options
   const limit = checkRateLimit('rateLimit', options)
   return async ({ ctx, path, getRawInput, next }) => {
-    const buckets =
-      typeof by === 'function'
-        ? [{ name: `name:${await digest(await by({ ctx, path, input: await getRawInput() }))}`, limit }]
-        : bucketsOf(by, ctx, limit)
+    // An error of the app's function stays as it is.
+    const name = typeof by === 'function' ? await by({ ctx, path, input: await getRawInput() }) : null
     try {
+      const buckets =
+        typeof by === 'function'
+          ? [{ name: `name:${await digest(name ?? '')}`, limit }]
+          : bucketsOf(by, ctx, limit)
       const { limits } = storeOf(ctx)
       if (limits === undefined)
         throw new ConfigurationError(
@@ -63,7 +65,7 @@ function bucketsOf(
 ): ReturnType<typeof addressBuckets> {
   if (by !== 'address' && session) return [{ name: `user:${session.userId}`, limit }]
   if (by === 'user')
-    throw toTRPCError(new ConfigurationError("rateLimit: by: 'user' needs a session middleware before it"))
+    throw new ConfigurationError("rateLimit: by: 'user' needs a session middleware before it")
   return addressBuckets(auth.address(), limit).map(({ name, limit }) => ({ name: `address:${name}`, limit }))
 }
 

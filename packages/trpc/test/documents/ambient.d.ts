@@ -18,3 +18,16 @@ declare module 'better-auth' {
     handler(request: Request): Promise<Response>
   }
 }
+
+declare const Bun: {
+  serve(options: {
+    fetch(
+      request: Request,
+      server: { requestIP(request: Request): { address: string } | null },
+    ): Promise<Response>
+  }): unknown
+}
+
+declare const Deno: {
+  serve(handler: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>): unknown
+}

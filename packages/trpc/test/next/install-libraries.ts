@@ -15,8 +15,8 @@ export async function installLibraries(app: string): Promise<void> {
       mkdirSync(folder, { recursive: true })
       writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, ...publishConfig }))
       for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
-        // The app has the built one.
-        if (name === '@sallyport/core') continue
+        // The app has the built core, and not every optional package.
+        if (name === '@sallyport/core' || name === '@node-rs/bcrypt') continue
         const link = join(folder, 'node_modules', name)
         mkdirSync(dirname(link), { recursive: true })
         symlinkSync(join(source, 'node_modules', name), link, 'junction')

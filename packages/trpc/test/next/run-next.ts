@@ -43,9 +43,10 @@ export async function serveNext(
     if (child.exitCode !== null) throw new Error(output())
     await delay(100)
   }
+  const { pid = 0 } = child
   return {
     origin,
-    pid: child.pid ?? 0,
+    pid,
     output,
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null) return
@@ -70,7 +71,7 @@ function start(
   return { child, output: () => Buffer.concat(chunks).toString() }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0)
   await once(server, 'listening')
   const address = server.address()

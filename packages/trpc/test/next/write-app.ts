@@ -10,7 +10,7 @@ const WORKSPACE = fileURLToPath(new URL('../../../..', import.meta.url))
 /** Writes the app into a new folder of the workspace, because Turbopack follows no links out of its root. */
 export async function writeApp(): Promise<string> {
   const folder = mkdtempSync(join(PACKAGE, '.next-app-'))
-  writeFiles(folder, { settings: { turbopack: { root: WORKSPACE } } })
+  writeFiles(folder, { settings: { turbopack: { root: WORKSPACE } }, isEmpty: true })
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
   await installLibraries(folder)
   // Next.js checks types with the API of TypeScript, which version 7 lacks.

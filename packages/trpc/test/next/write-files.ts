@@ -112,7 +112,7 @@ const LINKS = `splitLink({
 })`
 
 /** Returns the app of docs/nextjs.md, with a mutation that has an input and a subscription. */
-function readApp(): Map<string, string> {
+export function readApp(): Map<string, string> {
   const pages = readDocuments().filter(({ path }) => ['README.md', 'docs/nextjs.md'].includes(path))
   const files = new Map<string, string>(Object.entries(FILES))
   for (const { name, code } of pages.flatMap(({ blocks }) => blocks))
@@ -141,20 +141,22 @@ export const config = { matcher: '/((?!api|_next/static|_next/image|favicon.ico)
 `
 
 interface AppOptions {
-  /** The content of `next.config.ts`. */
-  readonly settings: object
-  readonly isEdge?: boolean
+  /** The content of `next.config.ts`. @default the file of the folder */
+  readonly settings?: object | undefined
+  /** Whether the folder needs a `tsconfig.json`. */
+  readonly isEmpty?: boolean
+  readonly isEdge?: boolean | undefined
 }
 
 /** Writes the app into a folder, which has a `package.json` or gets one. */
-export function writeFiles(folder: string, { settings, isEdge = false }: AppOptions): void {
+export function writeFiles(folder: string, { settings, isEmpty = false, isEdge = false }: AppOptions): void {
   const files = readApp()
   if (isEdge) {
     files.set('middleware.ts', MIDDLEWARE)
     files.delete('proxy.ts')
   }
-  files.set('next.config.ts', `export default ${JSON.stringify(settings)}\n`)
-  files.set('tsconfig.json', JSON.stringify(TSCONFIG))
+  if (settings) files.set('next.config.ts', `export default ${JSON.stringify(settings)}\n`)
+  if (isEmpty) files.set('tsconfig.json', JSON.stringify(TSCONFIG))
   for (const [name, text] of files) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)

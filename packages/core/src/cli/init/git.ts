@@ -17,9 +17,15 @@ export function requireCleanGit({ force, folder = '.' }: { force: true | undefin
     )
 }
 
-/** Returns whether Git ignores a path: a later line of `.gitignore`, or another file, can change that. */
-export function isIgnored(path: string): boolean {
-  return spawnSync('git', ['check-ignore', '-q', '--', path]).status === 0
+/**
+ * Returns whether Git ignores a path of `.gitignore`. Git itself knows: a later line, or another file, can
+ * change it. Without a repository, the lines say.
+ */
+export function isIgnored(path: string, lines: readonly string[]): boolean {
+  if (isAbove('.git'))
+    return spawnSync('git', ['check-ignore', '-q', '--', path.replace('*', 'app')]).status === 0
+  const last = lines.findLast((line) => [path, `/${path}`, `${path}*`].includes(line.replace(/^!/, '')))
+  return last !== undefined && !last.startsWith('!')
 }
 
 function git(...args: readonly string[]): string {

@@ -3,6 +3,8 @@ import { parseEnv } from 'node:util'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { type Change, readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
+import { isIgnored } from './git.ts'
+import { planNext } from './next/plan-next.ts'
 import { planStart } from './start/plan-start.ts'
 import { newFile, type Steps } from './steps.ts'
 import { FILES, TSCONFIG } from './templates.ts'
@@ -25,6 +27,12 @@ const GUIDES: Partial<Record<Framework, string>> = {
   Vite: 'docs/react.md#serve-the-page',
 }
 
+/** Frameworks with files of their own. Each function returns null for an app that it doesn't know. */
+const FRAMEWORKS: Partial<Record<Framework, (app: DetectedApp) => Steps | null>> = {
+  'Next.js': planNext,
+  'TanStack Start': planStart,
+}
+
 const MOUNTING: Partial<Record<Framework, string>> = {
   Hono: 'docs/server.md#hono',
   Express: 'docs/server.md#express',
@@ -33,7 +41,8 @@ const MOUNTING: Partial<Record<Framework, string>> = {
 
 /** @throws ConfigurationError if a file exists that `init` would write */
 export function planInit(app: DetectedApp): Plan {
-  const steps = (app.framework === 'TanStack Start' ? planStart(app) : null) ?? planServer(app)
+  const planFramework = app.framework === null ? undefined : FRAMEWORKS[app.framework]
+  const steps = planFramework?.(app) ?? planServer(app)
   const { files } = steps
   const taken = files.filter(({ path, after }) => ![null, after].includes(readIfExists(path)))
   if (taken.length > 0) {
@@ -109,10 +118,8 @@ const COMMONJS = /("type"\s*:\s*)"commonjs"/
 /** Keeps the keys and the database out of the repository. */
 function ignored(wanted: readonly string[]): Change | null {
   const before = readIfExists('.gitignore')
-  const lines = before?.split(/\r?\n/) ?? []
-  const missing = wanted.filter(
-    (line) => ![line, `/${line}`, `${line}*`].some((rule) => lines.includes(rule)),
-  )
+  const lines = before?.split(/\r?\n/).map((line) => line.trim()) ?? []
+  const missing = wanted.filter((path) => !isIgnored(path, lines))
   if (missing.length === 0) return null
   const end = before === null || before === '' || before.endsWith('\n') ? '' : '\n'
   return { path: '.gitignore', before, after: `${before ?? ''}${end}${missing.join('\n')}\n` }

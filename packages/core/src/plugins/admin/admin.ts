@@ -2,7 +2,7 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { listAudit } from './list-audit.ts'
 import { listUserSessions, listUsers } from './list-users.ts'
 import { banUser, revokeUserSession, revokeUserSessions, setRole, unbanUser } from './manage-users.ts'
-import { ADMIN_ERRORS, type AdminOptions, freshAdmin } from './settings.ts'
+import { ADMIN_ERRORS, type AdminOptions, DEFAULT_ROLES, freshAdmin } from './settings.ts'
 
 export type AdminEndpoints = {
   readonly listUsers: typeof listUsers
@@ -22,7 +22,10 @@ export type AdminEndpoints = {
  */
 export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Record<never, never>> {
   const fresh = freshAdmin(options)
+  // For the command line, see `rolesOf`.
+  const ofOperators = { roles: options.roles ?? DEFAULT_ROLES }
   return {
+    ...ofOperators,
     id: 'admin',
     reasons: ADMIN_ERRORS,
     endpoints: {
@@ -33,7 +36,7 @@ export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Re
       revokeUserSessions,
       banUser: banUser(fresh),
       unbanUser: unbanUser(fresh),
-      setRole: setRole(options, fresh),
+      setRole: setRole(ofOperators, fresh),
     },
   }
 }

@@ -6,7 +6,7 @@ import { changeRole } from '../../lifecycle/change-role.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
-import { type AdminOptions, adminError, type FreshAdmin } from './settings.ts'
+import { type AdminOptions, adminError, DEFAULT_ROLES, type FreshAdmin } from './settings.ts'
 
 export interface BanUserInput {
   userId: string
@@ -59,7 +59,7 @@ export function unbanUser(fresh: FreshAdmin): Endpoint<{ userId: string }, Succe
 
 /** Sets a user's role, from their next call on. Admins can't change their own, so one admin remains. */
 export function setRole(
-  { roles = ['user', 'admin'] }: AdminOptions,
+  { roles = DEFAULT_ROLES }: AdminOptions,
   fresh: FreshAdmin,
 ): Endpoint<{ userId: string; role: string }, SuccessResponse, false> {
   return defineEndpoint({

@@ -1,3 +1,4 @@
+import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rejections } from '../../protocol/endpoint-error.ts'
 import { requirePositive } from '../../protocol/settings.ts'
 
@@ -10,6 +11,17 @@ export interface AdminOptions {
    * @default `session.freshForSeconds` of the configuration
    */
   readonly freshForSeconds?: number | false
+}
+
+export const DEFAULT_ROLES: readonly string[] = ['user', 'admin']
+
+/** Returns the roles that `admin()` in a definition accepts; null without that plugin. */
+export function rolesOf(plugins: readonly AuthPlugin[]): readonly string[] | null {
+  return plugins.find(hasRoles)?.roles ?? null
+}
+
+function hasRoles(plugin: AuthPlugin): plugin is AuthPlugin & { roles: readonly string[] } {
+  return plugin.id === 'admin' && 'roles' in plugin
 }
 
 export type FreshAdmin = { caller: 'admin' | 'fresh-admin'; freshForSeconds: number | undefined }

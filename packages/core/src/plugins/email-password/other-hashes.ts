@@ -66,8 +66,20 @@ function scryptHash(formats: readonly ScryptFormat[]): OtherHash {
 /** From the least cost that is verified at all to about a second of work. */
 const BCRYPT = /^\$2[aby]\$(?<cost>0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/
 
+async function loadBcrypt() {
+  // Only in a `try` block does Turbopack build an app without the package.
+  try {
+    return await import('@node-rs/bcrypt')
+  } catch (cause) {
+    throw new ConfigurationError(
+      'otherHashes: \'bcrypt\' needs @node-rs/bcrypt. Run "npm install @node-rs/bcrypt".',
+      { cause },
+    )
+  }
+}
+
 function bcryptHash(): OtherHash {
-  const loading = import('@node-rs/bcrypt')
+  const loading = loadBcrypt()
   loading.catch(() => {})
   /** That of the latest account. An app has one cost, which this process doesn't know at first. */
   let cost = '10'
@@ -77,12 +89,7 @@ function bcryptHash(): OtherHash {
     },
     matches: (passwordHash) => BCRYPT.test(passwordHash),
     async verify(password, passwordHash) {
-      const { verify } = await loading.catch((cause: unknown) => {
-        throw new ConfigurationError(
-          'otherHashes: \'bcrypt\' needs @node-rs/bcrypt. Run "npm install @node-rs/bcrypt".',
-          { cause },
-        )
-      })
+      const { verify } = await loading
       cost = BCRYPT.exec(passwordHash)?.groups?.cost ?? cost
       return verify(password, passwordHash)
     },

@@ -1,5 +1,6 @@
 import type { Client, ClientConfig } from 'pg'
 import { withDeadline } from '../../../protocol/deadline.ts'
+import { ConfigurationError } from '../../../protocol/errors.ts'
 import { MAX_TIMER_MS } from '../../../protocol/settings.ts'
 import { connectionAttempts } from './attempts.ts'
 import type { PostgresDriver } from './driver.ts'
@@ -25,7 +26,7 @@ export async function urlDriver(
   url: string,
   { poolSize, statementTimeoutMs, connectTimeoutMs }: ConnectionSettings,
 ): Promise<PostgresDriver> {
-  const { Client, Pool } = await import('pg')
+  const { Client, Pool } = await loadPg()
   const attempt = connectionAttempts(poolSize + DEDICATED_CONNECTIONS)
   const config: ClientConfig = {
     connectionString: url,
@@ -102,4 +103,13 @@ function primaryStatement(client: Client): string {
   const pid = 'processID' in client && typeof client.processID === 'number' ? client.processID : 0
   return `select pg_is_in_recovery() as standby, case when pg_backend_pid() = ${pid}
     then set_config('plan_cache_mode', 'force_generic_plan', false) end`
+}
+
+async function loadPg() {
+  // Only in a `try` block does Turbopack build an app without the package.
+  try {
+    return await import('pg')
+  } catch (cause) {
+    throw new ConfigurationError('pg is not installed. Install it, or pass { pool }.', { cause })
+  }
 }

@@ -40,11 +40,7 @@ export interface ConnectOptions {
  * @throws ConfigurationError if the package is missing, or another SQLite library has the file open
  */
 export async function openFile(path: string, options: ConnectOptions): Promise<SqliteConnections> {
-  const { default: Database } = await import('better-sqlite3').catch((cause: unknown) => {
-    throw new ConfigurationError('better-sqlite3 is not installed. Install it, or pass { client }.', {
-      cause,
-    })
-  })
+  const { default: Database } = await loadBetterSqlite()
   if (path === ':memory:') {
     const connection = toConnection(new Database(path))
     runPragma(connection, 'foreign_keys = on')
@@ -64,6 +60,17 @@ export async function openFile(path: string, options: ConnectOptions): Promise<S
   // The write queue waits for locks instead: the driver would block the event loop.
   const open = (readonly: boolean) => toConnection(new Database(path, { timeout: 0, readonly }))
   return openConnections(file, open, options)
+}
+
+async function loadBetterSqlite() {
+  // Only in a `try` block does Turbopack build an app without the package.
+  try {
+    return await import('better-sqlite3')
+  } catch (cause) {
+    throw new ConfigurationError('better-sqlite3 is not installed. Install it, or pass { client }.', {
+      cause,
+    })
+  }
 }
 
 /**

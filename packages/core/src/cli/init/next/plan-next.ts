@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import { readIfExists } from '../changes.ts'
+import type { DetectedApp } from '../detect.ts'
+import { newFile, type Steps } from '../steps.ts'
+import { FILES } from '../templates.ts'
+import { planEdits } from './edits.ts'
+import { layoutEdit } from './layout-edit.ts'
+import type { NextSteps } from './next-steps.ts'
+import { isT3, planT3 } from './plan-t3.ts'
+import { SIGN_IN_PAGE } from './sign-in-page.ts'
+import { NEXT_FILES } from './templates.ts'
+
+/** Plans an app with the App Router; null for one without it. */
+export function planNext(app: DetectedApp): Steps | null {
+  if (isT3()) return planApp(app, planT3())
+  if (readIfExists(join(app.folder, 'app/layout.tsx')) === null) return null
+  return planApp(app, app.packages.has('@trpc/server') ? planRouter(app) : planEmpty(app))
+}
+
+function planApp(app: DetectedApp, steps: NextSteps): Steps {
+  const shared = { ...proxyFiles(app), 'instrumentation.ts': NEXT_FILES['instrumentation.ts'] }
+  const isTaken = ([name, text]: [string, string]) =>
+    ![null, text].includes(readIfExists(join(app.folder, name)))
+  const taken = Object.entries(shared).filter(isTaken)
+  const files = {
+    'auth.config.ts': NEXT_FILES['auth.config.ts'],
+    'auth.ts': withoutExtensions(FILES['auth.ts'].replace(/^.*\n/, '')),
+    ...steps.files,
+    ...Object.fromEntries(Object.entries(shared).filter((file) => !isTaken(file))),
+  }
+  const run = app.addPackages === 'npm i' ? 'npm run' : app.addPackages.replace('add', 'run')
+  return {
+    files: Object.entries(files).map(([name, text]) => newFile(join(app.folder, name), text)),
+    edits: steps.edits,
+    byHand: [
+      ...taken.map(([name]) => `${join(app.folder, name)} exists. Add what docs/nextjs.md has in it.`),
+      ...steps.byHand,
+    ],
+    packages: ['kysely', ...steps.packages],
+    command: `${run} dev`,
+  }
+}
+
+/** Before Next.js 16, `proxy.ts` is `middleware.ts`, which runs on the edge by default. */
+function proxyFiles({ manifest }: DetectedApp): Record<string, string> {
+  const proxy = NEXT_FILES['proxy.ts']
+  const [, major] = /"next"\s*:\s*"\D*(\d+)/.exec(manifest) ?? []
+  if (major === undefined || Number(major) > 15) return { 'proxy.ts': proxy }
+  const middleware = proxy.replace('const proxy', 'const middleware')
+  return { 'middleware.ts': middleware.replace('config = {', "config = {\n  runtime: 'nodejs',") }
+}
+
+/** An app without tRPC. */
+function planEmpty({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
+  const { 'proxy.ts': _, 'instrumentation.ts': __, ...files } = NEXT_FILES
+  const layout = planEdits([layoutEdit(join(folder, 'app/layout.tsx'))])
+  return {
+    files: {
+      ...files,
+      'context.ts': ownDatabase(files['context.ts'], usesDatabaseUrl),
+      'router.ts': withoutExtensions(FILES['router.ts'].replace(/^.*\n/, '')),
+      'app/sign-in/page.tsx': SIGN_IN_PAGE,
+    },
+    edits: layout.changes,
+    byHand: [
+      ...layout.byHand,
+      `Sign up at /sign-in. Add procedures to ${join(folder, 'router.ts')}, and a page: docs/nextjs.md has app/me/page.tsx.`,
+    ],
+    packages: [
+      'better-sqlite3',
+      '@trpc/server',
+      '@trpc/client',
+      '@tanstack/react-query',
+      '@trpc/tanstack-react-query',
+    ],
+  }
+}
+
+/** An app with a router that isn't as create-t3-app writes it. */
+function planRouter({ usesDatabaseUrl }: DetectedApp): NextSteps {
+  return {
+    files: { 'context.ts': ownDatabase(NEXT_FILES['context.ts'], usesDatabaseUrl) },
+    edits: [],
+    byHand: [
+      'Serve the router with createNextAuth, and add AuthProvider to the layout: docs/nextjs.md#in-an-existing-app.',
+      'Guard the procedures: docs/protect.md#kinds-of-procedures.',
+    ],
+    packages: ['better-sqlite3'],
+  }
+}
+
+const ownDatabase = (text: string, usesDatabaseUrl: boolean): string =>
+  usesDatabaseUrl
+    ? text.replace(
+        "process.env.DATABASE_URL ?? 'file:data/app.db'",
+        "process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'",
+      )
+    : text
+
+/** The bundler finds modules without an extension, and create-next-app's tsconfig.json allows no other. */
+const withoutExtensions = (text: string): string => text.replaceAll(/( from '\.[^']*)\.tsx?'/g, "$1'")

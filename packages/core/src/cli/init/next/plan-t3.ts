@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { readIfExists } from '../changes.ts'
+import { type Edit, planEdits } from './edits.ts'
+import type { NextSteps } from './next-steps.ts'
+import { SIGN_IN_PAGE } from './sign-in-page.ts'
+import { t3Edits } from './t3-edits.ts'
+import { T3_SERVER, type T3Database, t3Context } from './t3-files.ts'
+import { NEXT_FILES } from './templates.ts'
+
+const ROUTE = 'src/app/api/trpc/[trpc]/route.ts'
+const ROUTER = 'src/server/api/trpc.ts'
+
+/** Returns whether the app has the files of create-t3-app with tRPC and the App Router. */
+export const isT3 = (): boolean => [ROUTE, ROUTER].every((path) => readIfExists(path) !== null)
+
+/** Plans an app of create-t3-app: it keeps its router, its database handle, and its providers. */
+export function planT3(): NextSteps {
+  const [, alias = '~/'] = /from "(\S+?)server\//.exec(readIfExists('src/server/api/root.ts') ?? '') ?? []
+  const client = readIfExists('src/server/db/index.ts') ?? readIfExists('src/server/db.ts')
+  const database = client === null ? null : findDatabase(client)
+  const route = `export { GET, OPTIONS, POST } from "${alias}server/next";\n`
+  const edits = planEdits([...t3Edits({ alias, hasDatabase: database !== null }), routeEdit(route, alias)])
+  return {
+    files: {
+      'context.ts': database === null ? NEXT_FILES['context.ts'] : t3Context(database.kind),
+      'server/next.ts': T3_SERVER,
+      'app/api/auth/[...path]/route.ts': route,
+      'app/sign-in/page.tsx': SIGN_IN_PAGE,
+    },
+    edits: edits.changes,
+    byHand: [
+      ...edits.byHand,
+      ...(database?.reason === undefined
+        ? []
+        : [`Users are in data/auth.db, a SQLite file, because ${database.reason}`]),
+      `Sign up at /sign-in. In your routers, replace publicProcedure with protectedProcedure of ${ROUTER}.`,
+    ],
+    packages: database === null || database.kind === 'own' ? ['better-sqlite3'] : [],
+  }
+}
+
+/** Returns whose database has the users, and why it isn't the app's. */
+function findDatabase(client: string): { kind: T3Database; reason?: string } {
+  const kind = client.includes('@libsql/client')
+    ? 'libsql'
+    : client.includes('"postgres"')
+      ? 'postgres'
+      : 'own'
+  if (client.includes('PrismaClient'))
+    return {
+      kind: 'own',
+      reason: 'no other library can use the connections of Prisma. Others: docs/databases.md.',
+    }
+  if (kind === 'own')
+    return {
+      kind,
+      reason: 'the database of the app is neither libsql nor postgres.js. See docs/databases.md.',
+    }
+  if (readIfExists('drizzle.config.ts')?.includes('tablesFilter')) return { kind }
+  return {
+    kind: 'own',
+    reason:
+      'drizzle-kit push drops tables that drizzle.config.ts does not exclude: docs/databases.md#your-migration-tool.',
+  }
+}
+
+/** Of the route of create-t3-app 7.40, without white space and trailing commas. */
+const ROUTE_HASH = 'e778b82aea9e03d4a16c6f152dc648bac465726f3156d88fa9c0d36ec62ab569'
+
+/** Replaces the whole route, if the app hasn't changed it. */
+function routeEdit(after: string, alias: string): Edit {
+  const before = readIfExists(ROUTE) ?? ''
+  const text = before.replaceAll(`"${alias}`, '"~/').replaceAll(/\s|,(?=\s*[)}\]])/g, '')
+  const isKnown = createHash('sha256').update(text).digest('hex') === ROUTE_HASH
+  return { path: ROUTE, done: after, replacements: [[isKnown ? before : 'All lines', after]] }
+}

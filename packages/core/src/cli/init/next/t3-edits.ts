@@ -1,0 +1,153 @@
+import type { Edit } from './edits.ts'
+
+interface T3App {
+  /** The start of imports from `src/`. */
+  readonly alias: string
+  readonly hasDatabase: boolean
+}
+
+/** The edits of an app of create-t3-app with the App Router. Its route is replaced: see `planT3`. */
+export function t3Edits({ alias, hasDatabase }: T3App): Edit[] {
+  const from = (path: string) => `from "${alias}${path}";`
+  return [
+    {
+      path: 'src/server/api/trpc.ts',
+      done: '@sallyport/trpc',
+      replacements: [
+        [
+          'import { initTRPC } from "@trpc/server";',
+          'import { authErrorData, sessionMiddleware } from "@sallyport/trpc";\nimport { initTRPC } from "@trpc/server";',
+        ],
+        ...contextEdits(from, hasDatabase),
+        ['async (opts: { headers: Headers }) =>', 'async (opts: Context) =>'],
+        ['errorFormatter({ shape, error })', 'errorFormatter({ shape, error, path })'],
+        [
+          '        ...shape.data,\n',
+          '        ...shape.data,\n        auth: authErrorData({ error, path }),\n',
+        ],
+        [
+          'export const publicProcedure = t.procedure.use(timingMiddleware);\n',
+          `export const publicProcedure = t.procedure.use(timingMiddleware);
+
+/** Protected (authenticated) procedure, for signed-in users: \`ctx.user\` and \`ctx.session\` are set. */
+export const protectedProcedure = publicProcedure.use(sessionMiddleware);
+`,
+        ],
+      ],
+    },
+    {
+      path: 'src/trpc/server.ts',
+      done: '@sallyport/trpc',
+      replacements: [
+        [
+          'import { createHydrationHelpers }',
+          'import { Hydrated } from "@sallyport/trpc/next";\nimport { createHydrationHelpers }',
+        ],
+        ['import { cache } from "react";', 'import { cache, createElement, type ReactNode } from "react";'],
+        [
+          'import { createQueryClient }',
+          `import { getPage, pageContext } ${from('server/next')}\nimport { createQueryClient }`,
+        ],
+        ['    headers: heads,\n', '    ...(await pageContext()),\n    headers: heads,\n'],
+        [
+          '{ trpc: api, HydrateClient } = createHydrationHelpers<AppRouter>(\n  caller,\n  getQueryClient\n);\n',
+          `{ trpc: api, HydrateClient: HydrateQueries } = createHydrationHelpers<AppRouter>(
+  caller,
+  getQueryClient
+);
+
+/** Hydrates the queries only for the user that the page was rendered for. */
+export async function HydrateClient(props: { children: ReactNode }) {
+  const { state: user } = await getPage();
+  return createElement(Hydrated, { user }, createElement(HydrateQueries, props));
+}
+`,
+        ],
+      ],
+    },
+    {
+      path: 'src/trpc/query-client.ts',
+      done: '@sallyport/trpc',
+      replacements: [
+        [
+          'import {\n  defaultShouldDehydrateQuery,',
+          'import { authAwareRetry } from "@sallyport/trpc/client";\nimport {\n  defaultShouldDehydrateQuery,',
+        ],
+        ['        staleTime: 30 * 1000,\n', '        staleTime: 30 * 1000,\n        ...authAwareRetry,\n'],
+      ],
+    },
+    providerEdit(from),
+    {
+      path: 'src/app/layout.tsx',
+      done: 'getPage',
+      replacements: [
+        [
+          `import { TRPCReactProvider } ${from('trpc/react')}`,
+          `import { getPage } ${from('server/next')}\nimport { TRPCReactProvider } ${from('trpc/react')}`,
+        ],
+        ['export default function RootLayout', 'export default async function RootLayout'],
+        ['<TRPCReactProvider>', '<TRPCReactProvider user={(await getPage()).state}>'],
+      ],
+    },
+  ]
+}
+
+type From = (path: string) => string
+
+function contextEdits(from: From, hasDatabase: boolean): Edit['replacements'] {
+  const type = `import { type Context } ${from('context')}`
+  if (!hasDatabase) return [['import { ZodError } from "zod";', `import { ZodError } from "zod";\n\n${type}`]]
+  return [
+    [`import { db } ${from('server/db')}`, type],
+    ['    db,\n', ''],
+  ]
+}
+
+function providerEdit(from: From): Edit {
+  return {
+    path: 'src/trpc/react.tsx',
+    done: '@sallyport/trpc',
+    replacements: [
+      [
+        'import { QueryClientProvider,',
+        `import { authLink, createAuthClient } from "@sallyport/trpc/client";
+import { AuthProvider } from "@sallyport/trpc/react";
+import { type HydrationState } from "@sallyport/trpc/ssr";
+import { QueryClientProvider,`,
+      ],
+      [
+        `import { type AppRouter } ${from('server/api/root')}`,
+        `import { type auth } ${from('context')}\nimport { type AppRouter } ${from('server/api/root')}`,
+      ],
+      [
+        'TRPCReactProvider(props: { children: React.ReactNode }) {\n  const queryClient = getQueryClient();\n',
+        `TRPCReactProvider(props: {
+  user: HydrationState;
+  children: React.ReactNode;
+}) {
+  const queryClient = getQueryClient();
+  const [authClient] = useState(() =>
+    createAuthClient<typeof auth.api>({ hydrate: props.user })
+  );
+`,
+      ],
+      ['      links: [\n', '      links: [\n        authLink(authClient),\n'],
+      [
+        '          url: getBaseUrl() + "/api/trpc",\n',
+        '          url: getBaseUrl() + "/api/trpc",\n          fetch: authClient.fetch,\n          maxItems: 20,\n',
+      ],
+      [
+        `      <api.Provider client={trpcClient} queryClient={queryClient}>
+        {props.children}
+      </api.Provider>
+`,
+        `      <AuthProvider client={authClient} queryClient={queryClient}>
+        <api.Provider client={trpcClient} queryClient={queryClient}>
+          {props.children}
+        </api.Provider>
+      </AuthProvider>
+`,
+      ],
+    ],
+  }
+}

@@ -1,0 +1,179 @@
+import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, test } from 'vitest'
+import { t3Edits } from '../../src/cli/init/next/t3-edits.ts'
+import { NEXT_FILES } from '../../src/cli/init/next/templates.ts'
+import { type Run, runSallyport } from '../support/run-sallyport.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { writeApp } from '../support/write-app.ts'
+
+// `pnpm test:apps t3` builds and runs apps of the real create-t3-app.
+const directory = temporaryDirectory()
+const DOCS = fileURLToPath(new URL('../../../../docs/', import.meta.url))
+
+const manifest = (packages: Readonly<Record<string, string>>) => {
+  const dependencies = { '@sallyport/core': '0.0.0', '@sallyport/trpc': '0.0.0', ...packages }
+  return JSON.stringify({ name: 'app', type: 'module', dependencies })
+}
+
+const init = (cwd: string): Promise<Run> => runSallyport(['init', '--yes'], { cwd })
+
+const filesOf = (app: string) =>
+  Object.fromEntries(
+    globSync(['**/*.{ts,tsx}', '.gitignore'], { cwd: app })
+      .toSorted()
+      .map((path) => [path.replaceAll('\\', '/'), readFileSync(join(app, path), 'utf8')]),
+  )
+
+const LAYOUT = `import "./globals.css";
+
+export default function RootLayout({ children }: LayoutProps<"/">) {
+  return (
+    <html lang="en">
+      <body className="min-h-full">{children}</body>
+    </html>
+  );
+}
+`
+
+const createEmpty = (files: Readonly<Record<string, string>> = {}) =>
+  writeApp(directory, {
+    'package.json': manifest({ next: '^16.4.0' }),
+    'src/app/layout.tsx': LAYOUT,
+    '.gitignore': '/node_modules\n.env*',
+    ...files,
+  })
+
+describe('init in an app of create-next-app', () => {
+  test('writes the files of the guide, and the providers into the layout', async ({ expect }) => {
+    const app = createEmpty({ 'pnpm-lock.yaml': '' })
+    const { code, stdout } = await init(app)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/\nNext:\n {2}pnpm add kysely better-sqlite3 .* && pnpm run dev\n$/)
+    const guide = readFileSync(join(DOCS, 'nextjs.md'), 'utf8')
+    const files = filesOf(app)
+    for (const [name, text] of Object.entries(NEXT_FILES)) {
+      const language = name.split('.').at(-1)
+      expect(guide).toContain([`\n\`\`\`${language}`, `// ${name}`, `${text}\`\`\`\n`].join('\n'))
+      expect(files[`src/${name}`]).toBe(text)
+    }
+    const more = ['app/layout.tsx', 'app/sign-in/page.tsx', 'auth.ts', 'router.ts']
+    const paths = [...Object.keys(NEXT_FILES), ...more].map((name) => `src/${name}`)
+    expect(Object.keys(files)).toEqual(['.gitignore', ...paths.toSorted()])
+    expect(files['src/router.ts']).toContain("from './context'")
+    expect(files['src/app/layout.tsx']).toContain('          <User>{children}</User>\n')
+    expect(files['.gitignore']).toBe('/node_modules\n.env*\ndata/*.db*\n')
+    expect((await init(app)).stdout).toContain('Nothing to write.')
+  })
+
+  test('before Next.js 16, writes middleware.ts for Node.js', async ({ expect }) => {
+    const app = createEmpty({ 'package.json': manifest({ next: '15.5.2' }) })
+    expect((await init(app)).code).toBe(0)
+    const { 'src/middleware.ts': middleware, 'src/proxy.ts': proxy } = filesOf(app)
+    expect(middleware).toMatch(/const middleware = [\s\S]+ {2}runtime: 'nodejs',/)
+    expect(proxy).toBeUndefined()
+  })
+
+  test('leaves a proxy.ts and another layout to the user', async ({ expect }) => {
+    const files = { 'src/proxy.ts': '// mine\n', 'src/app/layout.tsx': '// mine\n' }
+    const app = createEmpty(files)
+    const { code, stdout } = await init(app)
+    expect(code).toBe(0)
+    expect(filesOf(app)).toMatchObject(files)
+    expect(stdout).toContain("- In src/app/layout.tsx, which init doesn't recognize:\n    - import")
+    expect(stdout).toContain('- src/proxy.ts exists. Add')
+  })
+
+  test('with another router, writes what the guide adds to existing apps', async ({ expect }) => {
+    const app = createEmpty({ 'package.json': manifest({ next: '16', '@trpc/server': '11' }) })
+    const { code, stdout } = await init(app)
+    expect(code).toBe(0)
+    expect(stdout).toContain('docs/nextjs.md#in-an-existing-app')
+    expect(readFileSync(join(DOCS, 'nextjs.md'), 'utf8')).toContain('\n## In an existing app\n')
+    const files = filesOf(app)
+    expect(files['src/app/layout.tsx']).toBe(LAYOUT)
+    expect(Object.keys(files)).not.toContain('src/router.ts')
+  })
+})
+
+describe('init in an app of create-t3-app', () => {
+  const EDITS = t3Edits({ alias: '~/', hasDatabase: true })
+
+  /** Creates an app that has the lines that are edited. The real app is too large for this test. */
+  function createT3(files: Readonly<Record<string, string>> = {}): string {
+    const edited = EDITS.map(({ path, replacements }) => [
+      path,
+      replacements.map(([before]) => before).join('\n'),
+    ])
+    return writeApp(directory, {
+      'package.json': manifest({ next: '^15.2.3', kysely: '0', '@trpc/server': '11' }),
+      '.gitignore': '.env\n',
+      'src/app/api/trpc/[trpc]/route.ts': '// mine\n',
+      'src/server/db/index.ts': 'import { createClient } from "@libsql/client";\n',
+      'drizzle.config.ts': 'export default { tablesFilter: ["app_*"] };\n',
+      ...Object.fromEntries(edited),
+      ...files,
+    })
+  }
+
+  test('edits its files, and uses its database', async ({ expect }) => {
+    const app = createT3()
+    const { stdout } = await init(app)
+    expect(stdout).toMatch(/\nNext:\n {2}npm run dev\n$/)
+    const files = filesOf(app)
+    expect(files['src/context.ts']).toContain('openSqlite({ client: client.$client })')
+    for (const { path, replacements } of EDITS)
+      for (const [, after] of replacements) expect(files[path]).toContain(after)
+    expect(stdout).not.toContain('data/auth.db')
+    expect((await init(app)).stdout).toContain('Nothing to write.')
+  })
+
+  test('leaves a file that it does not recognize to the user, and shows the lines', async ({ expect }) => {
+    const app = createT3({ 'src/trpc/react.tsx': '// mine\n' })
+    const { stdout } = await init(app)
+    const files = filesOf(app)
+    expect(files['src/trpc/react.tsx']).toBe('// mine\n')
+    expect(files['src/app/api/trpc/[trpc]/route.ts']).toBe('// mine\n')
+    expect(stdout).toContain("- In src/trpc/react.tsx, which init doesn't recognize:\n")
+    expect(stdout).toContain('    +         authLink(authClient),\n')
+    expect(stdout).toContain('    - All lines\n    + export { GET, OPTIONS, POST } from "~/server/next";\n')
+  })
+
+  test.for([
+    {
+      app: 'postgres.js',
+      database: 'import postgres from "postgres";',
+      opens: 'openPostgres({ pool: client.$client })',
+    },
+    { app: 'MySQL', database: 'import mysql from "mysql2";', reason: 'neither libsql nor postgres.js' },
+    { app: 'Prisma', database: 'import { PrismaClient } from "x";', reason: 'the connections of Prisma' },
+    { app: 'Drizzle without tablesFilter', config: '', reason: 'drizzle-kit push drops tables' },
+  ])('with $app, puts users where they are safe', async (scene, { expect }) => {
+    const { database = 'import { createClient } from "@libsql/client";', config, opens, reason } = scene
+    const app = createT3({
+      'src/server/db/index.ts': `${database}\n`,
+      ...(config !== undefined && { 'drizzle.config.ts': config }),
+    })
+    const { stdout } = await init(app)
+    const context = readFileSync(join(app, 'src/context.ts'), 'utf8')
+    expect(context).toContain(opens ?? "openSqlite(process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db')")
+    if (reason === undefined) expect(stdout).not.toContain('data/auth.db')
+    else
+      expect(stdout).toMatch(
+        new RegExp(`Users are in data/auth.db, .*${reason}[\\s\\S]* better-sqlite3 && npm run dev`),
+      )
+  })
+
+  test('without a database handle, opens its own database', async ({ expect }) => {
+    const path = 'src/server/api/trpc.ts'
+    const lines = t3Edits({ alias: '~/', hasDatabase: false }).find((edit) => edit.path === path)
+    const app = createT3({ [path]: (lines?.replacements ?? []).map(([before]) => before).join('\n') })
+    rmSync(join(app, 'src/server/db'), { recursive: true })
+    expect((await init(app)).code).toBe(0)
+    const files = filesOf(app)
+    expect(files['src/context.ts']).toBe(NEXT_FILES['context.ts'])
+    expect(files[path]).toContain('import { type Context } from "~/context";')
+    expect(existsSync(join(app, '.env'))).toBe(true)
+  })
+})

@@ -1,0 +1,97 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
+import { install } from '../test-packages/create-project.ts'
+import type { Library } from '../test-packages/pack-libraries.ts'
+import { peersAt } from '../test-packages/peer-ranges.ts'
+import { run } from '../test-packages/run.ts'
+import type { App } from './app.ts'
+import { banInSqlite } from './ban-in-sqlite.ts'
+import { type Edits, FEATURES, GLOBALS, PROTECTION } from './better-t-stack-edits.ts'
+import { countChanges } from './count-changes.ts'
+import { proveApp } from './prove-app.ts'
+import { freePort, serve } from './serve.ts'
+
+const CHOICES = {
+  frontend: 'tanstack-router',
+  backend: 'hono',
+  runtime: 'node',
+  api: 'trpc',
+  auth: 'none',
+  database: 'sqlite',
+  orm: 'drizzle',
+  'db-setup': 'none',
+  addons: 'none',
+  examples: 'none',
+  payments: 'none',
+  'package-manager': 'npm',
+  'web-deploy': 'none',
+  'server-deploy': 'none',
+}
+
+/** An app of create-better-t-stack: page and API on two ports, Drizzle, and a SQLite file with libsql. */
+export const betterTStackApp: App = {
+  name: 'better-t-stack',
+  async test({ root, libraries, browser }) {
+    const choices = Object.entries(CHOICES).flatMap(([name, value]) => [`--${name}`, value])
+    const flags = ['--no-git', '--no-install', '--disable-analytics', '--no-render-title']
+    const create = ['exec', '-y', '--', 'create-better-t-stack@3.44.1', 'shop', ...choices, ...flags]
+    run('npm', create, { cwd: root })
+    const [folder, before] = [join(root, 'shop'), join(root, 'shop-before')]
+    edit(folder, FEATURES)
+    cpSync(folder, before, { recursive: true })
+    edit(folder, PROTECTION)
+    const { changed, added } = countChanges(before, folder, Object.keys(PROTECTION))
+    console.log(`better-t-stack: ${changed} lines of the unguarded app change, and ${added} are in new files`)
+    edit(folder, GLOBALS)
+    installShop(folder, libraries)
+
+    const [port, pagePort] = [await freePort(), await freePort()]
+    const [api, origin] = [`http://localhost:${port}`, `http://localhost:${pagePort}`]
+    const [server, web] = [join(folder, 'apps/server'), join(folder, 'apps/web')]
+    writeFileSync(join(web, '.env'), `VITE_SERVER_URL=${api}\n`)
+    run('npm', ['run', 'build'], { cwd: folder })
+    const keys = await appKeys()
+    const env = { ...keys, PORT: `${port}`, BASE_URL: api, CORS_ORIGIN: origin, NODE_ENV: 'test' }
+    await using _api = await serve(['dist/index.mjs'], { cwd: server, env, url: api })
+    const preview = [join(folder, 'node_modules/vite/bin/vite.js'), 'preview', '--port', `${pagePort}`]
+    await using _page = await serve(preview, { cwd: web, env, url: origin, exitCode: 143 })
+    const ban = (email: string) => banInSqlite(join(server, 'app.db'), email)
+    const served = { origin, api, trpcPath: '/trpc', isServerRendered: false }
+    await proveApp({ ...served, signingKeys: keys.SIGNING_KEYS, ban }, browser)
+  },
+}
+
+/** Creates and changes files of the app. Throws if the text to replace is missing. */
+function edit(folder: string, edits: Edits): void {
+  for (const [name, change] of Object.entries(edits)) {
+    const file = join(folder, name)
+    mkdirSync(dirname(file), { recursive: true })
+    if (typeof change === 'string') writeFileSync(file, change)
+    else
+      writeFileSync(
+        file,
+        change.reduce((text, pair) => replaceIn(text, pair, name), readFileSync(file, 'utf8')),
+      )
+  }
+}
+
+function replaceIn(text: string, [old, current]: readonly [string, string], name: string): string {
+  if (!text.includes(old)) throw new Error(`${name} has no ${old}\n${text}`)
+  return text.replace(old, () => current)
+}
+
+function installShop(folder: string, libraries: readonly Library[]): void {
+  const peers = peersAt('highest', libraries)
+  const tarballs = Object.fromEntries(libraries.map(({ name, tarball }) => [name, `file:${tarball}`]))
+  const file = join(folder, 'package.json')
+  const manifest = JSON.parse(readFileSync(file, 'utf8'))
+  const trpc = { '@trpc/client': peers['@trpc/client'], '@trpc/server': peers['@trpc/server'] }
+  Object.assign(manifest, {
+    dependencies: { ...manifest.dependencies, ...tarballs, kysely: peers.kysely },
+    // Later versions need a package that isn't in the registry.
+    overrides: { 'rolldown-plugin-dts': '0.28.8', '@trpc/tanstack-react-query': trpc },
+  })
+  writeFileSync(file, JSON.stringify(manifest))
+  install(folder)
+}

@@ -1,0 +1,40 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { readApp } from '../../packages/trpc/test/next/write-files.ts'
+import { run } from '../test-packages/run.ts'
+import type { App } from './app.ts'
+import { countLines } from './count-lines.ts'
+import { callFirst, installApp, installPackages, mockFonts, proveBuilt, runInit } from './init-app.ts'
+
+/** An empty app of create-next-app, to which `init` adds tRPC and auth. */
+export const createNextApp: App = {
+  name: 'create-next-app',
+  async test({ root, libraries, browser }) {
+    const name = 'create-next-app'
+    const flags = [
+      '--ts',
+      '--no-linter',
+      '--tailwind',
+      '--src-dir',
+      '--app',
+      '--use-npm',
+      '--skip-install',
+      '--disable-git',
+    ]
+    run('npx', ['-y', 'create-next-app@16.4.3', name, ...flags, '--yes'], { cwd: root })
+    const cwd = join(root, name)
+    installApp(cwd, libraries)
+    installPackages(cwd, runInit(cwd))
+    const env = mockFonts(root)
+    await callFirst('me', { cwd, env })
+    console.log(`${name}: ${countLines(cwd).text}`)
+
+    for (const [path, text] of readApp()) {
+      // `init` has added the providers to the layout of the app.
+      if (path === 'app/layout.tsx') continue
+      mkdirSync(dirname(join(cwd, 'src', path)), { recursive: true })
+      writeFileSync(join(cwd, 'src', path), text)
+    }
+    await proveBuilt(cwd, { env, browser, database: 'data/app.db' })
+  },
+}
