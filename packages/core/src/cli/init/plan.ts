@@ -27,7 +27,7 @@ const GUIDES: Partial<Record<Framework, string>> = {
   Vite: 'docs/react.md#serve-the-page',
 }
 
-/** Frameworks with files of their own. Each function returns null for an app that it doesn't know. */
+/** Frameworks whose files `init` writes. A function returns null for an app that it doesn't know. */
 const FRAMEWORKS: Partial<Record<Framework, (app: DetectedApp) => Steps | null>> = {
   'Next.js': planNext,
   'TanStack Start': planStart,
