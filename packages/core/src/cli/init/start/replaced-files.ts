@@ -124,9 +124,7 @@ import { routeTree } from './routeTree.gen'
 
 import type { ReactNode } from 'react'
 import { setupRouterSsrQueryIntegration } from '@tanstack/react-router-ssr-query'
-import TanstackQueryProvider, {
-  getContext,
-} from './integrations/tanstack-query/root-provider'
+import TanstackQueryProvider, { getContext } from './integrations/tanstack-query/root-provider'
 
 export function getRouter() {
   const context = getContext(() => {
@@ -145,11 +143,7 @@ export function getRouter() {
     defaultPreloadStaleTime: 0,
 
     Wrap: (props: { children: ReactNode }) => {
-      return (
-        <TanstackQueryProvider context={context}>
-          {props.children}
-        </TanstackQueryProvider>
-      )
+      return <TanstackQueryProvider context={context}>{props.children}</TanstackQueryProvider>
     },
   })
 
