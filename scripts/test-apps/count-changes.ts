@@ -14,7 +14,7 @@ export function countChanges(before: string, after: string, files: readonly stri
   for (const file of files) {
     const [old, current] = [join(before, file), join(after, file)]
     if (existsSync(old)) lines.changed += changedLines(old, current)
-    else lines.added += withText(readFileSync(current, 'utf8').split('\n')).length
+    else if (existsSync(current)) lines.added += withText(readFileSync(current, 'utf8').split('\n')).length
   }
   return lines
 }

@@ -13,12 +13,14 @@ import { nextApps } from './next.ts'
 import { nodeApps } from './node.ts'
 import { runtimeApps } from './runtimes.ts'
 import { sseChatApp } from './sse-chat.ts'
+import { startApps } from './start.ts'
 import { t3Apps } from './t3.ts'
 
 const APPS: readonly App[] = [
   ...nextApps,
   createNextApp,
   ...t3Apps,
+  ...startApps,
   ...runtimeApps,
   ...nodeApps,
   betterTStackApp,

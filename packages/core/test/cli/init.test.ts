@@ -119,6 +119,7 @@ describe('init in an app with sources', () => {
     { app: 'Express', packages: { express: '5', kysely: '0' }, folder: '', guide: 'docs/server.md#express' },
     { app: 'Fastify', packages: { fastify: '5' }, folder: 'src', guide: 'docs/server.md#fastify' },
     { app: 'Node', packages: { '@trpc/server': '11' }, folder: '', guide: 'docs/server.md' },
+    { app: 'Vite', packages: { vite: '8', '@trpc/server': '11' }, folder: 'src', guide: 'docs/server.md' },
   ])(
     '$app: writes three files that the doctor accepts, and says what to do by hand',
     async (scene, { expect }) => {
@@ -149,7 +150,11 @@ describe('init in an app with sources', () => {
 
   test.for([
     { app: 'Next.js', packages: { next: '16', 'drizzle-orm': '1' }, guide: 'docs/nextjs.md' },
-    { app: 'TanStack Start', packages: { '@tanstack/react-start': '1', vite: '8' }, guide: 'docs/ssr.md' },
+    {
+      app: 'TanStack Start without tRPC',
+      packages: { '@tanstack/react-start': '1', vite: '8' },
+      guide: 'docs/tanstack-start.md',
+    },
     { app: 'Vite', packages: { vite: '8' }, guide: 'docs/react.md#serve-the-page' },
   ])('$app: writes the keys, and names the guide', async ({ packages, guide }, { expect }) => {
     const app = createApp({ 'package.json': manifest(packages), 'src/app/page.tsx': 'export {}\n' })

@@ -1,10 +1,11 @@
-import { ENDPOINTS, type HydrationState, isTokenReason, type Route } from '@sallyport/core/internal/protocol'
+import { ENDPOINTS, isTokenReason, type Route } from '@sallyport/core/internal/protocol'
 import { clientError, toClientError } from './auth-client-error.ts'
 import { type ClientSession, clientSession } from './client-session.ts'
 import { createClientSession } from './create-client-session.ts'
 import { createEndpointFetch } from './fetch-endpoint.ts'
 import { forwardCookies, isOnServer } from './on-server.ts'
 import type { AuthState } from './session-state.ts'
+import type { RenderedState } from './session-store.ts'
 import { connectTabs } from './tabs.ts'
 import { cookieTransport, type OpenTransport } from './transport.ts'
 
@@ -13,8 +14,13 @@ export interface AuthClientOptions {
   readonly baseUrl?: string
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch
-  /** The `state` of `@sallyport/trpc/ssr`. The client starts in it, without a request. */
-  readonly hydrate?: HydrationState | undefined
+  /**
+   * The `state` of `@sallyport/trpc/ssr`. The client starts in it, without a request. A function is called at
+   * the first use; on a server at each use, because the calls of a page may change its state.
+   */
+  readonly hydrate?: RenderedState
+  /** Called after another user signed in, or this one signed out, and before any listener. */
+  readonly onUserChange?: () => void
   /**
    * On a server, the headers of the page's request. The client sends their cookies to the origin of `baseUrl`
    * only. Never pass them as a prop to a client component: props are part of the page.
@@ -114,7 +120,8 @@ export function createAuthClient<Api = object>(
   const fetchEndpoint = createEndpointFetch(baseUrl, { transport, fetch })
   const tabs = connectTabs(tokens ? `${name} bearer` : name)
   const server = isServer && { hasCookies: page !== undefined }
-  const session = createClientSession(rest.hydrate, { fetchEndpoint, tokens, tabs, server })
+  const { hydrate, onUserChange } = rest
+  const session = createClientSession(hydrate, { fetchEndpoint, tokens, tabs, server, onUserChange })
 
   async function callAndRedirect(method: string, route: Route, input?: object): Promise<object> {
     if (!SIGNS.test(method)) return call(method, route, input)
@@ -151,12 +158,11 @@ export function createAuthClient<Api = object>(
     method,
     (input?: object) => callAndRedirect(method, route, input),
   ])
-  const { getState, subscribe, refresh, signOut } = session
-  const rendered = getState()
+  const { getState, getServerState, subscribe, refresh, signOut } = session
   return {
     api: Object.fromEntries(methods),
     getState,
-    getServerState: () => rendered,
+    getServerState,
     subscribe,
     refresh,
     signOut,

@@ -42,6 +42,7 @@ export interface SessionStore extends Pick<Store<SessionState>, 'get' | 'subscri
 /** The session of a client for the links. Apps use `AuthState`. */
 export interface ClientSession extends Omit<SessionStore, 'subscribe'> {
   getState(): AuthState
+  getServerState(): AuthState
   subscribe(listener: () => void): () => void
   refresh(): Promise<AuthState>
   /** Waits for a refresh if the JWT is due. Never rejects: the server decides the call. */

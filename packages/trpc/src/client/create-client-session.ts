@@ -1,20 +1,25 @@
-import { ENDPOINTS, type HydrationState } from '@sallyport/core/internal/protocol'
+import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { clientError, isRejection, isSignedOut, toClientError } from './auth-client-error.ts'
 import { backOff, pause } from './back-off.ts'
-import { type ClientSession, createStore, type SessionStore } from './client-session.ts'
+import type { ClientSession, SessionStore } from './client-session.ts'
 import { accept, catchUp, end, followTabs } from './credentials.ts'
 import { isTokenResponse } from './receipt.ts'
 import { createRefresher } from './refresh.ts'
 import { onFocus, scheduleRefresh } from './schedule-refresh.ts'
-import { hydrate, type SessionEvent, transition } from './session-state.ts'
+import { type SessionEvent, transition } from './session-state.ts'
+import { createSessionStore, type RenderedState } from './session-store.ts'
+
+interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens' | 'server'> {
+  readonly onUserChange: (() => void) | undefined
+}
 
 /** Creates the session of a client, which keeps the JWT fresh while there are listeners. */
 export function createClientSession(
-  rendered: HydrationState | undefined,
-  options: Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens' | 'server'>,
+  rendered: RenderedState,
+  { onUserChange, ...options }: SessionOptions,
 ): ClientSession {
-  const { get, set, subscribe } = createStore(hydrate(rendered))
   const { tabs, server } = options
+  const { get, set, subscribe, getFirst } = createSessionStore(rendered, { server, onUserChange })
   const store = { ...options, get, subscribe, dispatch }
   const getState = () => get().shown
   let listeners = 0
@@ -32,6 +37,7 @@ export function createClientSession(
     ...store,
     ...refresher,
     getState,
+    getServerState: () => getFirst().shown,
     subscribe(listener) {
       // The same listener may subscribe twice.
       const unsubscribe = subscribe(() => listener())

@@ -5,6 +5,7 @@ import type { AuthClient } from '../client/auth-client.ts'
 import { clientError } from '../client/auth-client-error.ts'
 import { clientSession } from '../client/client-session.ts'
 import { authDataOf, createFormatterWarning, isOutage, toCallError } from './call-error.ts'
+import { type CallingPage, callOnPage } from './call-on-page.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import { decidedState, prepareReplay } from './replay.ts'
 import { createResumption } from './resume.ts'
@@ -19,7 +20,8 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * Subscriptions continue after their last event when the outage is over, and end when the user signs out.
  *
  * On a server, nothing waits: queries and mutations are sent once, with the page's cookies. Subscriptions,
- * and calls without `headers` in `createAuthClient`, fail with `TOKEN_MISSING`.
+ * and calls without `headers` in `createAuthClient`, fail with `TOKEN_MISSING`. With the page of
+ * `createServerAuth` instead of a client, only queries are made, by `call` of the page.
  *
  * The server must add `authErrorData` to its error formatter. Without it, no call is sent again, and in
  * development the first 401 logs a warning.
@@ -27,8 +29,9 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * @example links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch })]
  */
 export function authLink<Router extends AnyTRPCRouter>(
-  authClient: Pick<AuthClient, typeof clientSession>,
+  authClient: Pick<AuthClient, typeof clientSession> | CallingPage,
 ): TRPCLink<Router> {
+  if ('call' in authClient) return () => callOnPage(authClient)
   const session = authClient[clientSession]
   const warn = createFormatterWarning()
   const { server } = session

@@ -5,7 +5,7 @@ import { AuthClientError } from '../client/auth-client-error.ts'
 import { toCallError } from './call-error.ts'
 
 const MESSAGE =
-  'On a server, only queries and mutations over HTTP are sent, with `headers` of createAuthClient. Prefetch the query. Programs with a cookie jar set `isServer: false`.'
+  'On a server, authLink makes only the queries of a page, or with `headers` of createAuthClient, queries and mutations over HTTP. Prefetch the query. Programs with a cookie jar set `isServer: false`.'
 
 /** Rejects a call that needs credentials, a socket, or an event stream, which a page on a server lacks. */
 export const rejectOnServer: OperationLink<AnyTRPCRouter> = () =>

@@ -64,7 +64,7 @@ export function readDocument(path: string, text: string): Document {
         language,
         code: `${code.join('\n')}\n`,
         line: start + 1,
-        name: /^\/\/ ([\w./[\]-]+\.\w+)(?=$|[ ,])/.exec(code[0] ?? '')?.[1] ?? null,
+        name: /^\/\/ ([\w./[\]$-]+\.\w+)(?=$|[ ,])/.exec(code[0] ?? '')?.[1] ?? null,
         prints,
       })
       prints = null

@@ -158,6 +158,42 @@ describe("a page's call with the page's headers", () => {
   )
 })
 
+describe('a call with the page of createServerAuth', () => {
+  const headers = new Headers()
+  /** Connects a page whose function `call` runs each work twice, and a link that counts its calls. */
+  function openServerPage() {
+    const sent: string[] = []
+    const link: TRPCLink<AppRouter> = () => (call) => {
+      sent.push(call.op.path)
+      return openPage({ headers: page() }).links.httpLink()({})(call)
+    }
+    const call = async <Result>(work: (headers: Headers) => Promise<Result>) => {
+      await work(headers)
+      return work(headers)
+    }
+    return { sent, client: createTRPCClient<AppRouter>({ links: [authLink({ call }), link] }) }
+  }
+
+  test('is a query that the page makes, and may repeat', async () => {
+    const { client, sent } = openServerPage()
+    expect(await client.me.query()).toBe(ada.userId)
+    expect(sent).toEqual(['me', 'me'])
+  })
+
+  test('fails with the error of the page', async () => {
+    const { client } = openServerPage()
+    await server.auth.revoke(ada)
+    await expect(client.me.query()).rejects.toMatchObject(rejectedWith('SESSION_NOT_FOUND'))
+  })
+
+  test('is never a mutation or a subscription: a page may be requested by another site', async () => {
+    const { client, sent } = openServerPage()
+    await expect(client.write.mutate()).rejects.toMatchObject(rejectedWith('TOKEN_MISSING'))
+    expect(await subscribe(client)).toMatchObject(rejectedWith('TOKEN_MISSING'))
+    expect(sent).toEqual([])
+  })
+})
+
 describe("the page's cookies", () => {
   /** Starts a server of another origin, which records the cookies that it gets. */
   async function openOther(location?: string) {

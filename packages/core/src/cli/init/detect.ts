@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { NEXT_FILES } from './next/templates.ts'
+import { START_FILES } from './start/templates.ts'
 import { FILES } from './templates.ts'
 
 const FRAMEWORKS = [
@@ -80,7 +81,11 @@ function parseManifest(text: string): { dependencies?: object; devDependencies?:
   }
 }
 
-const OUR_CONTEXTS: ReadonlySet<string> = new Set([FILES['context.ts'], NEXT_FILES['context.ts']])
+const OUR_CONTEXTS: ReadonlySet<string> = new Set([
+  FILES['context.ts'],
+  NEXT_FILES['context.ts'],
+  START_FILES['src/context.ts'],
+])
 
 function usesUrl(path: string): boolean {
   const text = readFileSync(path, 'utf8')

@@ -5,6 +5,7 @@ import { type Change, readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
 import { isIgnored } from './git.ts'
 import { planNext } from './next/plan-next.ts'
+import { planStart } from './start/plan-start.ts'
 import { newFile, type Steps } from './steps.ts'
 import { FILES, TSCONFIG } from './templates.ts'
 
@@ -22,8 +23,14 @@ const NEW_APP_PACKAGES = ['@trpc/client', 'hono', '@hono/node-server', 'typescri
 /** Frameworks whose files `init` doesn't write, and the guide to each. */
 const GUIDES: Partial<Record<Framework, string>> = {
   'Next.js': 'docs/nextjs.md',
-  'TanStack Start': 'docs/ssr.md',
+  'TanStack Start': 'docs/tanstack-start.md',
   Vite: 'docs/react.md#serve-the-page',
+}
+
+/** Frameworks whose files `init` writes. A function returns null for an app that it doesn't know. */
+const FRAMEWORKS: Partial<Record<Framework, (app: DetectedApp) => Steps | null>> = {
+  'Next.js': planNext,
+  'TanStack Start': planStart,
 }
 
 const MOUNTING: Partial<Record<Framework, string>> = {
@@ -34,7 +41,8 @@ const MOUNTING: Partial<Record<Framework, string>> = {
 
 /** @throws ConfigurationError if a file exists that `init` would write, or if Node can't run the files */
 export function planInit(app: DetectedApp): Plan {
-  const steps = (app.framework === 'Next.js' ? planNext(app) : null) ?? planServer(app)
+  const planFramework = app.framework === null ? undefined : FRAMEWORKS[app.framework]
+  const steps = planFramework?.(app) ?? planServer(app)
   const { files } = steps
   const taken = files.filter(({ path, after }) => ![null, after].includes(readIfExists(path)))
   if (taken.length > 0) {
@@ -58,7 +66,7 @@ export function planInit(app: DetectedApp): Plan {
 }
 
 function planServer(app: DetectedApp): Steps {
-  const guide = app.framework === null ? undefined : GUIDES[app.framework]
+  const guide = guideOf(app)
   // Node can't import the files. A bundler can.
   if (guide === undefined && !app.isNew && JSON.parse(app.manifest).type === 'commonjs')
     throw new ConfigurationError(
@@ -72,6 +80,12 @@ function planServer(app: DetectedApp): Steps {
     packages: guide === undefined ? missing : [],
     command: commandOf(app, guide),
   }
+}
+
+/** A single-page app of Vite may have the tRPC server in the same package. */
+function guideOf({ framework, packages }: DetectedApp): string | undefined {
+  const hasServer = framework === 'Vite' && packages.has('@trpc/server')
+  return framework === null || hasServer ? undefined : GUIDES[framework]
 }
 
 /** A new app gets all five files and a tsconfig.json. Another one has a server and a router already. */
@@ -127,6 +141,7 @@ function byHand(
   const tsconfig = readIfExists('tsconfig.json')
   const context = join(folder, 'context.ts')
   return [
+    ...(framework === 'Vite' ? ['Create the client of the page: docs/react.md#set-up.'] : []),
     `Serve /api/auth, and pass httpContext of ${context} to tRPC: ${mounting}.`,
     'Guard the procedures: docs/protect.md#kinds-of-procedures.',
     ...(JSON.parse(manifest).type === 'module'

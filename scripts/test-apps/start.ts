@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { readDocuments } from '../../packages/trpc/test/documents/read-documents.ts'
+import { type NextServer, serveNext } from '../../packages/trpc/test/next/run-next.ts'
+import { install } from '../test-packages/create-project.ts'
+import { run } from '../test-packages/run.ts'
+import type { App, Place } from './app.ts'
+import { banInSqlite } from './ban-in-sqlite.ts'
+import { countLines } from './count-lines.ts'
+import { proveApp } from './prove-app.ts'
+import { writeStartPages } from './start-pages.ts'
+import { proveReloads, proveStart } from './start-proofs.ts'
+
+const CLI = '@tanstack/cli@0.71.0'
+
+/** An app of TanStack's CLI after `sallyport init`. Both share one installation. */
+export const startApps: readonly App[] = [
+  {
+    name: 'TanStack Start',
+    test: (place) =>
+      testApp(place, async (cwd, env) => {
+        run('npx', ['tsc', '--noEmit'], { cwd })
+        return serveNext({ script: '.output/server/index.mjs' }, { cwd, env })
+      }),
+  },
+  {
+    name: 'TanStack Start, dev',
+    test: (place) =>
+      testApp(place, (cwd, env) => {
+        const script = 'node_modules/vite/bin/vite.js'
+        return serveNext({ script, args: ['dev'] }, { cwd, env: { ...env, NODE_ENV: 'development' } })
+      }),
+  },
+]
+
+type Serve = (cwd: string, env: Record<string, string>) => Promise<NextServer>
+
+async function testApp({ root, libraries, browser }: Place, serve: Serve): Promise<void> {
+  const cwd = join(root, 'start')
+  if (!existsSync(cwd)) createApp({ root, libraries })
+  for (const suffix of ['', '-shm', '-wal']) rmSync(join(cwd, `data/app.db${suffix}`), { force: true })
+  const { SIGNING_KEYS: signingKeys = '', JWKS = '' } = parseEnv(readFileSync(join(cwd, '.env'), 'utf8'))
+  await using server = await serve(cwd, { SIGNING_KEYS: signingKeys, JWKS })
+  const { origin } = server
+  const ban = (email: string) => banInSqlite(join(cwd, 'data/app.db'), email)
+  await proveApp({ origin, signingKeys, isSuperjson: true, ban }, browser)
+  await proveStart(origin, browser)
+  await proveReloads(origin, { cwd, pid: server.pid })
+}
+
+/** Creates the app, runs `sallyport init`, adds the pages of the proofs, and builds it without secrets. */
+function createApp({ root, libraries }: Pick<Place, 'root' | 'libraries'>): void {
+  const cwd = join(root, 'start')
+  const options = '--package-manager npm --framework React -y --deployment nitro --no-toolchain'
+  const without = ['--no-git', '--no-install', '--no-intent', ...options.split(' ')]
+  run('npx', ['-y', CLI, 'create', 'start', '--add-ons', 'tRPC', ...without], { cwd: root })
+  const path = join(cwd, 'package.json')
+  const manifest: { dependencies: Record<string, string> } = JSON.parse(readFileSync(path, 'utf8'))
+  for (const { name, tarball } of libraries) manifest.dependencies[name] = `file:${tarball}`
+  writeFileSync(path, JSON.stringify(manifest, null, 2))
+  install(cwd)
+  run('git', ['init', '-q'], { cwd })
+  run('git', ['add', '-A'], { cwd })
+  run('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '-qm', 'app'], { cwd })
+
+  const printed = run('npx', ['sallyport', 'init', '--yes'], { cwd })
+  assert.match(printed, /\nNext:\n {2}npm i kysely better-sqlite3 && npm run dev\n$/)
+  const blocks = guideBlocks()
+  for (const [name, text] of blocks)
+    if (!/(me|rotate-key)\.tsx?$/.test(name)) assert.equal(readFileSync(join(cwd, name), 'utf8'), text, name)
+  countLines(cwd)
+  run('npm', ['install', 'kysely', 'better-sqlite3', '--no-audit', '--no-fund', '--loglevel=error'], { cwd })
+  writeStartPages(cwd, blocks)
+  run('npx', ['vite', 'build'], { cwd })
+}
+
+/** The files of the guide, by path. */
+function guideBlocks(): Map<string, string> {
+  const page = readDocuments().find(({ path }) => path === 'docs/tanstack-start.md')
+  const named = page?.blocks.flatMap(({ name, code }): [string, string][] => (name ? [[name, code]] : []))
+  assert.ok(named && named.length > 9)
+  return new Map(named)
+}
