@@ -23,7 +23,10 @@ export const GROUPS: readonly Group[] = [
   { text: 'Start', pages: ['README', ...docs('install', 'protect', 'sign-in', 'first-admin')] },
   {
     text: 'Guides',
-    pages: docs('react', 'ssr', 'nextjs', 'websocket-and-sse', 'server', 'deploy', 'operate', 'upgrade'),
+    pages: docs(
+      ...['react', 'ssr', 'nextjs', 'react-router', 'other-frameworks', 'websocket-and-sse'],
+      ...['server', 'deploy', 'operate', 'upgrade'],
+    ),
   },
   {
     text: 'Recipes',

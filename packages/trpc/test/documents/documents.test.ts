@@ -9,6 +9,9 @@ import { readDocument, readDocuments } from './read-documents.ts'
 
 const documents = readDocuments().filter(({ blocks, faults }) => blocks.length + faults.length > 0)
 
+/** `test/next` and `pnpm test:apps` compile these pages, with the settings of their frameworks. */
+const COMPILED_ELSEWHERE = ['docs/nextjs.md', 'docs/other-frameworks.md', 'docs/react-router.md']
+
 /** A page with a mistake in each block but the first two, and comments that aren't supported. */
 const MISTAKEN = readDocument(
   'mistaken.md',
@@ -60,8 +63,7 @@ let complaints: readonly string[]
 const ofPage = (path: string) => complaints.filter((complaint) => complaint.startsWith(`${path}:`))
 
 beforeAll(async () => {
-  // `test/next` compiles that page with the settings of create-next-app.
-  const compiled = documents.filter(({ path }) => path !== 'docs/nextjs.md')
+  const compiled = documents.filter(({ path }) => !COMPILED_ELSEWHERE.includes(path))
   complaints = await compileBlocks([...compiled, MISTAKEN])
 }, 60_000)
 
