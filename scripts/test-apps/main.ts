@@ -7,10 +7,14 @@ import { launchChromium } from '../../packages/trpc/test/browser/launch-chromium
 import { packLibraries } from '../test-packages/pack-libraries.ts'
 import type { App } from './app.ts'
 import { betterTStackApp } from './better-t-stack.ts'
+import { browserApps } from './browser-apps.ts'
 import { createNextApp } from './create-next-app.ts'
 import { nextApps } from './next.ts'
 import { nodeApps } from './node.ts'
+import { nuxtApp } from './nuxt.ts'
+import { reactRouterApp } from './react-router.ts'
 import { runtimeApps } from './runtimes.ts'
+import { svelteKitApps } from './sveltekit.ts'
 import { t3Apps } from './t3.ts'
 
 const APPS: readonly App[] = [
@@ -20,6 +24,10 @@ const APPS: readonly App[] = [
   ...runtimeApps,
   ...nodeApps,
   betterTStackApp,
+  reactRouterApp,
+  ...browserApps,
+  nuxtApp,
+  ...svelteKitApps,
 ]
 
 const selected = process.argv.slice(2)

@@ -95,7 +95,8 @@ export default function KeysPage() {
 `,
 }
 
-const PROCEDURES = `save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
+/** Procedures that the README doesn't have. */
+export const PROCEDURES: string = `save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
   ticks: protectedProcedure.subscription(async function* ({ signal }) {
     for (let tick = 1; !signal?.aborted; tick++) {
       yield tick
