@@ -11,7 +11,7 @@ export interface GuideFilesOptions {
   readonly blocks: Readonly<Record<`docs/${string}.md`, readonly (readonly [name: RegExp, folder: string])[]>>
 }
 
-/** Returns the files of an app: those of the README, which open at the first call, and those of its guides. */
+/** Returns the files of an app: those of its guides, and those of the README, which open lazily. */
 export function guideFiles({ library, blocks }: GuideFilesOptions): Files {
   const files: Record<string, string> = {}
   for (const { name, code } of blocksOf('README.md'))
