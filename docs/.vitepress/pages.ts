@@ -24,15 +24,8 @@ export const GROUPS: readonly Group[] = [
   {
     text: 'Guides',
     pages: docs(
-      'react',
-      'ssr',
-      'nextjs',
-      'tanstack-start',
-      'websocket-and-sse',
-      'server',
-      'deploy',
-      'operate',
-      'upgrade',
+      ...['react', 'ssr', 'nextjs', 'tanstack-start', 'react-router', 'other-frameworks'],
+      ...['websocket-and-sse', 'server', 'deploy', 'operate', 'upgrade'],
     ),
   },
   {

@@ -7,13 +7,17 @@ import { launchChromium } from '../../packages/trpc/test/browser/launch-chromium
 import { packLibraries } from '../test-packages/pack-libraries.ts'
 import type { App } from './app.ts'
 import { betterTStackApp } from './better-t-stack.ts'
+import { browserApps } from './browser-apps.ts'
 import { createNextApp } from './create-next-app.ts'
 import { expoApps } from './expo.ts'
 import { nextApps } from './next.ts'
 import { nodeApps } from './node.ts'
+import { nuxtApp } from './nuxt.ts'
+import { reactRouterApp } from './react-router.ts'
 import { runtimeApps } from './runtimes.ts'
 import { sseChatApp } from './sse-chat.ts'
 import { startApps } from './start.ts'
+import { svelteKitApps } from './sveltekit.ts'
 import { t3Apps } from './t3.ts'
 
 const APPS: readonly App[] = [
@@ -26,6 +30,10 @@ const APPS: readonly App[] = [
   betterTStackApp,
   sseChatApp,
   ...expoApps,
+  reactRouterApp,
+  ...browserApps,
+  nuxtApp,
+  ...svelteKitApps,
 ]
 
 const selected = process.argv.slice(2)

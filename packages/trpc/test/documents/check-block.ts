@@ -10,6 +10,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
   // Compiled together, by `compileBlocks`.
   ts: () => [],
   tsx: () => [],
+  // Built by the apps of `pnpm test:apps`.
+  svelte: () => [],
+  vue: () => [],
   sh(block, document) {
     if (!asksExample(block)) return checkShell(block, document)
     return block.prints === null ? ['say in a comment "prints" what the commands print'] : []

@@ -10,7 +10,7 @@ export interface Block {
   readonly code: string
   /** The line of the document with its first line of code. */
   readonly line: number
-  /** The path in its first line: `// context.ts`. */
+  /** The path in its first line: `// context.ts`, or `<!-- app.vue -->`. */
   readonly name: string | null
   /** `<!-- prints: ... -->` before it: texts that its output must contain in this order. */
   readonly prints: readonly string[] | null
@@ -64,7 +64,7 @@ export function readDocument(path: string, text: string): Document {
         language,
         code: `${code.join('\n')}\n`,
         line: start + 1,
-        name: /^\/\/ ([\w./[\]$-]+\.\w+)(?=$|[ ,])/.exec(code[0] ?? '')?.[1] ?? null,
+        name: /^(?:\/\/|<!--) ([\w./[\]$+-]+\.\w+)(?=$|[ ,])/.exec(code[0] ?? '')?.[1] ?? null,
         prints,
       })
       prints = null

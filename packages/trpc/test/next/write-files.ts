@@ -128,8 +128,8 @@ export default function KeysPage() {
 `,
 }
 
-const PROCEDURES = `greet: t.procedure.use(optionalSessionMiddleware).query(({ ctx }) => ctx.user?.email ?? 'guest'),
-  save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
+/** Procedures that the README doesn't have. */
+export const PROCEDURES: string = `save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
   ticks: protectedProcedure.subscription(async function* ({ signal }) {
     for (let tick = 1; !signal?.aborted; tick++) {
       yield tick
@@ -137,6 +137,9 @@ const PROCEDURES = `greet: t.procedure.use(optionalSessionMiddleware).query(({ c
     }
   }),
 `
+
+const GREET =
+  "greet: t.procedure.use(optionalSessionMiddleware).query(({ ctx }) => ctx.user?.email ?? 'guest'),\n"
 
 /** Adds server-sent events to the links. */
 const LINKS = `splitLink({
@@ -156,7 +159,7 @@ export function readApp(): Map<string, string> {
     'router.ts',
     router
       .replace('import { authErrorData,', '$& optionalSessionMiddleware,')
-      .replace(/^ {2}rotateKey:/m, `  ${PROCEDURES}$&`),
+      .replace(/^ {2}rotateKey:/m, `  ${GREET}  ${PROCEDURES}$&`),
   )
   const server = files.get('server.ts') ?? ''
   files.set('server.ts', server.replace('createNextAuth({', '$& maxBodySize: 100_000,'))

@@ -1,0 +1,86 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
+import { serveNext } from '../../packages/trpc/test/next/run-next.ts'
+import { install } from '../test-packages/create-project.ts'
+import type { Library } from '../test-packages/pack-libraries.ts'
+import { peersAt } from '../test-packages/peer-ranges.ts'
+import { run } from '../test-packages/run.ts'
+import type { App } from './app.ts'
+import { banInSqlite } from './ban-in-sqlite.ts'
+import type { Files } from './guide-files.ts'
+import type { ServedApp } from './proofs.ts'
+import { proveApp } from './prove-app.ts'
+
+/** A command of a package: the path of its script in `node_modules`, and arguments. */
+type Command = readonly [script: string, ...args: string[]]
+
+export interface GuideAppOptions {
+  readonly name: string
+  readonly files: Files
+  /** In addition to the libraries, Kysely, better-sqlite3, and tRPC. */
+  readonly dependencies: Readonly<Record<string, string>>
+  /** Run without keys and a database. */
+  readonly builds: readonly Command[]
+  /** The script of the built server, and arguments. */
+  readonly server: Command
+  readonly isServerRendered?: boolean
+  /** Proofs of this app, after those of all apps. */
+  prove?(app: Pick<ServedApp, 'origin'>): Promise<void>
+}
+
+/** Creates an app from the blocks of a guide, and files that the guide doesn't have. */
+export function guideApp({ name, files, builds, server, ...options }: GuideAppOptions): App {
+  return {
+    name,
+    async test({ root, libraries, browser }) {
+      const folder = join(root, name)
+      for (const [path, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(folder, path)), { recursive: true })
+        writeFileSync(join(folder, path), text)
+      }
+      installApp(folder, { libraries, dependencies: options.dependencies })
+      for (const [script, ...args] of builds)
+        run(process.execPath, [join('node_modules', script), ...args], { cwd: folder })
+
+      const env = await appKeys()
+      const [script, ...args] = server
+      await using served = await serveNext({ script, args }, { cwd: folder, env })
+      const { origin } = served
+      const ban = (email: string) => banInSqlite(join(folder, 'app.db'), email)
+      const { isServerRendered = true } = options
+      await proveApp({ origin, signingKeys: env.SIGNING_KEYS, ban, isServerRendered }, browser)
+      await options.prove?.({ origin })
+    },
+  }
+}
+
+function installApp(
+  folder: string,
+  {
+    libraries,
+    dependencies,
+  }: { libraries: readonly Library[]; dependencies: Readonly<Record<string, string>> },
+): void {
+  const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
+  const peers = peersAt('highest', libraries)
+  const used = ['@trpc/client', '@trpc/server', 'better-sqlite3', 'kysely', 'zod']
+  const manifest = {
+    private: true,
+    type: 'module',
+    dependencies: {
+      ...Object.fromEntries(tarballs),
+      ...Object.fromEntries(Object.entries(peers).filter(([name]) => used.includes(name))),
+      '@types/node': '^26.6.6',
+      ...dependencies,
+    },
+    // The adapter for TanStack Query names one version of tRPC: see docs/react.md.
+    ...('@trpc/tanstack-react-query' in dependencies && {
+      overrides: {
+        '@trpc/tanstack-react-query': { '@trpc/client': '$@trpc/client', '@trpc/server': '$@trpc/server' },
+      },
+    }),
+  }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+  install(folder)
+}
