@@ -45,7 +45,7 @@ async function run({ args, cwd, env, input }: Call): Promise<Run> {
   }
   ended ??= end()
   for (const [i, name] of streams.entries()) process[name].write = before.write[i] ?? process[name].write
-  for (const name of Object.keys(env)) delete process.env[name]
+  for (const name of Object.keys(process.env)) if (!(name in before.env)) delete process.env[name]
   Object.assign(process.env, before.env)
   for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal)
   return ended
