@@ -1,5 +1,4 @@
-/** The content of new files, and the replacements in others. */
-export type Edits = Readonly<Record<string, string | readonly (readonly [old: string, current: string])[]>>
+import type { Edits } from './edit-files.ts'
 
 /** What the app does without authentication. */
 export const FEATURES: Edits = {

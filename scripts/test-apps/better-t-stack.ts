@@ -1,5 +1,5 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
 import { install } from '../test-packages/create-project.ts'
 import type { Library } from '../test-packages/pack-libraries.ts'
@@ -7,8 +7,9 @@ import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
-import { type Edits, FEATURES, GLOBALS, PROTECTION } from './better-t-stack-edits.ts'
+import { FEATURES, GLOBALS, PROTECTION } from './better-t-stack-edits.ts'
 import { countChanges } from './count-changes.ts'
+import { editFiles } from './edit-files.ts'
 import { proveApp } from './prove-app.ts'
 import { freePort, serve } from './serve.ts'
 
@@ -38,12 +39,12 @@ export const betterTStackApp: App = {
     const create = ['exec', '-y', '--', 'create-better-t-stack@3.44.1', 'shop', ...choices, ...flags]
     run('npm', create, { cwd: root })
     const [folder, before] = [join(root, 'shop'), join(root, 'shop-before')]
-    edit(folder, FEATURES)
+    editFiles(folder, FEATURES)
     cpSync(folder, before, { recursive: true })
-    edit(folder, PROTECTION)
+    editFiles(folder, PROTECTION)
     const { changed, added } = countChanges(before, folder, Object.keys(PROTECTION))
     console.log(`better-t-stack: ${changed} lines of the unguarded app change, and ${added} are in new files`)
-    edit(folder, GLOBALS)
+    editFiles(folder, GLOBALS)
     installShop(folder, libraries)
 
     const [port, pagePort] = [await freePort(), await freePort()]
@@ -60,25 +61,6 @@ export const betterTStackApp: App = {
     const served = { origin, api, trpcPath: '/trpc', isServerRendered: false }
     await proveApp({ ...served, signingKeys: keys.SIGNING_KEYS, ban }, browser)
   },
-}
-
-/** Creates and changes files of the app. Throws if the text to replace is missing. */
-function edit(folder: string, edits: Edits): void {
-  for (const [name, change] of Object.entries(edits)) {
-    const file = join(folder, name)
-    mkdirSync(dirname(file), { recursive: true })
-    if (typeof change === 'string') writeFileSync(file, change)
-    else
-      writeFileSync(
-        file,
-        change.reduce((text, pair) => replaceIn(text, pair, name), readFileSync(file, 'utf8')),
-      )
-  }
-}
-
-function replaceIn(text: string, [old, current]: readonly [string, string], name: string): string {
-  if (!text.includes(old)) throw new Error(`${name} has no ${old}\n${text}`)
-  return text.replace(old, () => current)
 }
 
 function installShop(folder: string, libraries: readonly Library[]): void {

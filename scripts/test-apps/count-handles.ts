@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** Returns how many descriptors a process and its children have open for files that start with `path`. */
+/** Returns how many descriptors a process and its children have for files whose path starts with `path`. */
 export function countHandles(pid: number, path: string): number {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),

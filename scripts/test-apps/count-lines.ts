@@ -1,21 +1,20 @@
+import { basename } from 'node:path'
 import { run } from '../test-packages/run.ts'
+import { type Changes, countChanges } from './count-changes.ts'
 
-/**
- * Counts the lines that were added since the last commit: in files of the app, and in new files. The sign-in
- * page and the manifests are extra.
- */
-export function countLines(cwd: string): { changed: number; text: string } {
+const SIGN_IN_PAGE = 'src/app/sign-in/page.tsx'
+
+/** Counts the changes to a repository since its last commit, without the sign-in page and the manifests. */
+export function countLines(cwd: string): Changes {
+  const before = `${cwd}-before`
+  run('git', ['worktree', 'add', '--detach', before], { cwd })
   run('git', ['add', '-A'], { cwd })
-  const count = (filter: 'A' | 'M', path: string) => {
-    const args = ['diff', '--cached', '--numstat', `--diff-filter=${filter}`, '--', path, ':!package*.json']
-    const rows = run('git', args, { cwd }).trim().split('\n').filter(Boolean)
-    return rows.reduce((sum, row) => sum + Number.parseInt(row, 10), 0)
-  }
-  const changed = count('M', '.')
-  const page = count('A', '*sign-in*')
-  const added = count('A', '.') - page
-  return {
-    changed,
-    text: `${changed} lines changed in files of the app, ${added} in new files, and ${page} of a sign-in page`,
-  }
+  const args = ['diff', '--cached', '--name-only', '--', '.', ':!package*.json', `:!${SIGN_IN_PAGE}`]
+  const files = run('git', args, { cwd }).trim().split('\n')
+  const { changed, added } = countChanges(before, cwd, files)
+  const page = countChanges(before, cwd, [SIGN_IN_PAGE])
+  console.log(
+    `${basename(cwd)}: ${changed} lines of the unguarded app change, ${added} are in new files, and ${page.added} in a sign-in page`,
+  )
+  return { changed, added }
 }

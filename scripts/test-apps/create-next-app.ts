@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { readApp } from '../../packages/trpc/test/next/write-files.ts'
 import { run } from '../test-packages/run.ts'
 import type { App } from './app.ts'
+import { banInSqlite } from './ban-in-sqlite.ts'
 import { countLines } from './count-lines.ts'
 import { callFirst, installApp, installPackages, mockFonts, proveBuilt, runInit } from './init-app.ts'
 
@@ -27,7 +28,7 @@ export const createNextApp: App = {
     installPackages(cwd, runInit(cwd))
     const env = mockFonts(root)
     await callFirst('me', { cwd, env })
-    console.log(`${name}: ${countLines(cwd).text}`)
+    countLines(cwd)
 
     for (const [path, text] of readApp()) {
       // `init` has added the providers to the layout of the app.
@@ -35,6 +36,7 @@ export const createNextApp: App = {
       mkdirSync(dirname(join(cwd, 'src', path)), { recursive: true })
       writeFileSync(join(cwd, 'src', path), text)
     }
-    await proveBuilt(cwd, { env, browser, database: 'data/app.db' })
+    const ban = (email: string) => banInSqlite(join(cwd, 'data/app.db'), email)
+    await proveBuilt(cwd, { env, browser, ban })
   },
 }

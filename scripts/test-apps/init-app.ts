@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { type NextServer, runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
+import { runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
 import { install } from '../test-packages/create-project.ts'
 import type { Library } from '../test-packages/pack-libraries.ts'
 import { run } from '../test-packages/run.ts'
 import type { Place } from './app.ts'
-import { banInSqlite } from './ban-in-sqlite.ts'
 import { proveApp } from './prove-app.ts'
 
 /** Installs the dependencies of an app and the tarballs, and commits the app. */
@@ -50,17 +49,19 @@ export async function callFirst(path: string, { cwd, env }: { cwd: string; env: 
 
 type Env = Readonly<Record<string, string>>
 
+interface Proof extends Pick<Place, 'browser'> {
+  readonly env: Env
+  readonly isSuperjson?: boolean
+  ban(email: string): void | Promise<void>
+}
+
 /** Builds and serves the app for production, with the keys that `init` wrote. */
-export async function proveBuilt(
-  cwd: string,
-  { env, browser, ...app }: Pick<Place, 'browser'> & { env: Env; database: string; isSuperjson?: boolean },
-): Promise<void> {
+export async function proveBuilt(cwd: string, { env, browser, ban, isSuperjson }: Proof): Promise<void> {
   await runNext(['build'], { cwd, env })
-  await using server: NextServer = await serveNext({ args: ['start'] }, { cwd, env })
+  await using server = await serveNext({ args: ['start'] }, { cwd, env })
   const { SIGNING_KEYS: signingKeys = '' } = parseEnv(readFileSync(join(cwd, '.env'), 'utf8'))
-  const ban = (email: string) => banInSqlite(join(cwd, app.database), email)
-  const { isSuperjson = false } = app
-  await proveApp({ origin: server.origin, signingKeys, isSuperjson, ban }, browser)
+  const { origin } = server
+  await proveApp({ origin, signingKeys, isSuperjson: isSuperjson ?? false, ban }, browser)
 }
 
 /** Returns variables with which Next.js doesn't download fonts from another network. */

@@ -11,6 +11,7 @@ import { createNextApp } from './create-next-app.ts'
 import { nextApps } from './next.ts'
 import { nodeApps } from './node.ts'
 import { runtimeApps } from './runtimes.ts'
+import { sseChatApp } from './sse-chat.ts'
 import { t3Apps } from './t3.ts'
 
 const APPS: readonly App[] = [
@@ -20,6 +21,7 @@ const APPS: readonly App[] = [
   ...runtimeApps,
   ...nodeApps,
   betterTStackApp,
+  sseChatApp,
 ]
 
 const selected = process.argv.slice(2)

@@ -41,17 +41,22 @@ const SETUPS: readonly Setup[] = [
 export const nextApps: readonly App[] = SETUPS.map((setup) => ({
   name: `next ${setup.name}`,
   async test({ root, libraries, browser }) {
-    const scaffold = join(root, 'scaffold')
-    const folder = join(root, 'next')
-    if (!existsSync(scaffold)) {
-      createApp(root, libraries)
-      renameSync(folder, scaffold)
-    }
-    rmSync(folder, { recursive: true, force: true })
-    cpSync(scaffold, folder, { recursive: true })
-    await testSetup(folder, { setup, browser })
+    await testSetup(newNextApp(root, libraries), { setup, browser })
   },
 }))
+
+/** Returns the folder of a new app. */
+export function newNextApp(root: string, libraries: readonly Library[]): string {
+  const scaffold = join(root, 'scaffold')
+  const folder = join(root, 'next')
+  if (!existsSync(scaffold)) {
+    createApp(root, libraries)
+    renameSync(folder, scaffold)
+  }
+  rmSync(folder, { recursive: true, force: true })
+  cpSync(scaffold, folder, { recursive: true })
+  return folder
+}
 
 /** Creates the folder `next`, with the tarballs and the other dependencies of the guide. */
 function createApp(root: string, libraries: readonly Library[]): void {

@@ -8,29 +8,41 @@ import { edit } from './edit.ts'
 import { callFirst, installApp, installPackages, mockFonts, proveBuilt, runInit } from './init-app.ts'
 import { installWithoutEngines, pushPrisma } from './t3-prisma.ts'
 import { addProofs } from './t3-proofs.ts'
+import { startUsers, type Users, usersInFile } from './t3-users.ts'
 
 interface Setup {
+  readonly name: string
   readonly tool: 'drizzle' | 'prisma'
-  /** Where `init` puts the users. */
-  readonly database: string
+  readonly provider: 'sqlite' | 'postgres'
   readonly install: (cwd: string) => void
   /** Runs `db:push` of the app. */
   readonly push: (cwd: string) => void | Promise<void>
+  /** Opens the database with the users. */
+  readonly openUsers: (cwd: string) => Users | Promise<Users>
 }
 
+const drizzle = {
+  tool: 'drizzle',
+  install,
+  push: (cwd: string) => void run('npm', ['run', 'db:push'], { cwd }),
+} as const
+
 const SETUPS: readonly Setup[] = [
+  { name: 't3 drizzle', provider: 'sqlite', openUsers: usersInFile('db.sqlite'), ...drizzle },
+  { name: 't3 postgres', provider: 'postgres', openUsers: startUsers, ...drizzle },
   {
-    tool: 'drizzle',
-    database: 'db.sqlite',
-    install,
-    push: (cwd) => void run('npm', ['run', 'db:push'], { cwd }),
+    name: 't3 prisma',
+    tool: 'prisma',
+    provider: 'sqlite',
+    openUsers: usersInFile('data/auth.db'),
+    install: installWithoutEngines,
+    push: pushPrisma,
   },
-  { tool: 'prisma', database: 'data/auth.db', install: installWithoutEngines, push: pushPrisma },
 ]
 
 /** Apps of create-t3-app, to which `init` adds auth. */
 export const t3Apps: readonly App[] = SETUPS.map((setup) => ({
-  name: `t3 ${setup.tool}`,
+  name: setup.name,
   test: (place) => testSetup(setup, place),
 }))
 
@@ -42,10 +54,11 @@ const GUARD = [
 
 async function testSetup(setup: Setup, { root, libraries, browser }: Place): Promise<void> {
   const clock = startClock()
-  const name = `t3-${setup.tool}`
+  const name = setup.name.replace(' ', '-')
   const flags = ['--CI', '--noGit', '--noInstall', '--trpc', `--${setup.tool}`, '--tailwind', '--appRouter']
-  run('npx', ['-y', 'create-t3-app@7.40.0', name, ...flags, '--dbProvider', 'sqlite'], { cwd: root })
+  run('npx', ['-y', 'create-t3-app@7.40.0', name, ...flags, '--dbProvider', setup.provider], { cwd: root })
   const cwd = join(root, name)
+  await using users = await setup.openUsers(cwd)
   clock.pause(() => installApp(cwd, libraries, setup.install))
   const packages = runInit(cwd)
   clock.pause(() => installPackages(cwd, packages))
@@ -54,14 +67,14 @@ async function testSetup(setup: Setup, { root, libraries, browser }: Place): Pro
   const env = mockFonts(root)
   await callFirst('post.getLatest', { cwd, env })
   const seconds = clock.seconds()
-  const { changed, text } = countLines(cwd)
-  console.log(`${name}: ${text}; first protected call after ${seconds} s without installation`)
+  console.log(`${name}: first protected call after ${seconds} s without installation`)
+  const { changed } = countLines(cwd)
   assert.ok(changed <= 60)
 
   addProofs(cwd)
   // It keeps the users.
   await setup.push(cwd)
-  await proveBuilt(cwd, { env, browser, database: setup.database, isSuperjson: true })
+  await proveBuilt(cwd, { env, browser, ban: users.ban, isSuperjson: true })
 }
 
 /** Measures time, but not that of installations. */

@@ -231,6 +231,23 @@ describe('init is safe', () => {
     expect(filesOf(app)).toEqual(before)
   })
 
+  test('it rejects an app whose files are CommonJS', async ({ expect }) => {
+    const files = { 'package.json': manifest({ express: '5' }).replace('"module"', '"commonjs"') }
+    const app = createApp({ ...files, 'src/index.js': 'module.exports = {}\n' })
+    const before = filesOf(app)
+    expect(await init(app, '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('package.json has "type": "commonjs"'),
+    })
+    expect(filesOf(app)).toEqual(before)
+  })
+
+  test('it says that an app must be an ES module', async ({ expect }) => {
+    const files = { 'package.json': manifest({ express: '5' }).replace('"type": "module",', '') }
+    const { stdout } = await init(createApp({ ...files, 'src/index.ts': 'export {}\n' }), '--yes')
+    expect(stdout).toContain('- Set "type": "module" in package.json')
+  })
+
   test('it never writes through a link to a missing file', async ({ expect }) => {
     const app = createApp({ 'src/index.ts': 'export {}\n' })
     symlinkSync(join(app, 'elsewhere.ts'), join(app, 'src/auth.ts'))

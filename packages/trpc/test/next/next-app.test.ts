@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
 import type { Browser } from '../../../../scripts/test-apps/app.ts'
 import { banInSqlite } from '../../../../scripts/test-apps/ban-in-sqlite.ts'
 import { openTour, PROOFS, type Tour } from '../../../../scripts/test-apps/proofs.ts'
@@ -47,6 +47,74 @@ for (const [name, prove] of PROOFS)
 test('a Server Action runs with the same guards, and sets the cookie of a refresh', (context) => {
   if (typeof browser === 'string') context.skip(browser)
   return proveActions(tour.app)
+})
+
+describe('Hydrated', () => {
+  /** Opens a page in a new browser, and holds the requests of the router for other pages. */
+  async function open(context: TestContext, path: string) {
+    if (typeof browser === 'string') return context.skip(browser)
+    const page = await browser.newPage()
+    let requests = 0
+    let isHeld = false
+    await page.route(/_rsc=/, (route) => {
+      requests += 1
+      return isHeld ? undefined : route.continue()
+    })
+    await page.goto(`${server.origin}${path}`)
+    await page.waitForFunction('window.client !== undefined')
+    return {
+      page,
+      requests: () => requests,
+      hold: () => {
+        isHeld = true
+      },
+      async signUp(email: string) {
+        const user = { email, password: 'a long enough password', name: 'A user' }
+        await page.evaluate(`client.api.signUpEmail(${JSON.stringify(user)})`)
+      },
+      async close() {
+        await page.unrouteAll({ behavior: 'ignoreErrors' })
+        await page.context().close()
+      },
+    }
+  }
+
+  test('hides what the server rendered for a user at their sign-out, before a new page arrives', async (context) => {
+    const { page, signUp, hold, close } = await open(context, '/greet')
+    await signUp('joan@example.com')
+    const rendered = page.getByText(/Rendered for (?!a guest)/)
+    await rendered.waitFor()
+    hold()
+    await page.evaluate('client.signOut()')
+    await rendered.waitFor({ state: 'detached' })
+    await close()
+  })
+
+  test('hydrates no query of a cached page for another user', async (context) => {
+    const { page, signUp, hold, close } = await open(context, '/greet')
+    await page.getByText('Hello guest').waitFor()
+    await page.evaluate("router.push('/')")
+    await page.getByText('Home').waitFor()
+    await signUp('dana@example.com')
+    hold()
+    await page.goBack()
+    await page.getByText('Hello dana@example.com').waitFor()
+    await page.getByText('Rendered for a guest').waitFor()
+    await close()
+  })
+
+  test('refreshes once if the server cannot resolve the user', async (context) => {
+    const { page, signUp, requests, close } = await open(context, '/greet')
+    await signUp('lynn@example.com')
+    await page.getByText(/Rendered for (?!a guest)/).waitFor()
+    await page.context().clearCookies()
+    const before = requests()
+    await page.evaluate('router.refresh()')
+    await page.getByText('Rendered for a guest').waitFor()
+    await page.waitForTimeout(500)
+    expect(requests() - before).toBe(2)
+    await close()
+  })
 })
 
 test('the server reports nothing but the rejected actions', () => {

@@ -79,6 +79,39 @@ export default function HomePage() {
   )
 }
 `,
+  'app/greet/greet.tsx': `'use client'
+
+import { useQuery } from '@tanstack/react-query'
+import { Expose } from '../expose'
+import { useTRPC } from '../providers'
+
+export function Greet() {
+  const { data } = useQuery(useTRPC().greet.queryOptions())
+  return (
+    <>
+      <p>Hello {data}</p>
+      <Expose />
+    </>
+  )
+}
+`,
+  'app/greet/page.tsx': `import { Hydrated } from '@sallyport/trpc/next'
+import { dehydrate } from '@tanstack/react-query'
+import { getPage, getQueryClient, trpc } from '../../server'
+import { Greet } from './greet'
+
+export default async function GreetPage() {
+  const page = await getPage()
+  const queryClient = getQueryClient()
+  await page.prefetch(queryClient, [trpc.greet.queryOptions()])
+  return (
+    <Hydrated user={page.state} state={dehydrate(queryClient)}>
+      <p>Rendered for {page.state.status === 'authenticated' ? page.state.userId : 'a guest'}</p>
+      <Greet />
+    </Hydrated>
+  )
+}
+`,
   'app/keys/page.tsx': `import { rotateKey } from '../actions'
 
 export default function KeysPage() {
@@ -95,7 +128,8 @@ export default function KeysPage() {
 `,
 }
 
-const PROCEDURES = `save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
+const PROCEDURES = `greet: t.procedure.use(optionalSessionMiddleware).query(({ ctx }) => ctx.user?.email ?? 'guest'),
+  save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
   ticks: protectedProcedure.subscription(async function* ({ signal }) {
     for (let tick = 1; !signal?.aborted; tick++) {
       yield tick
@@ -111,14 +145,19 @@ const LINKS = `splitLink({
   false: $&,
 })`
 
-/** Returns the app of docs/nextjs.md, with a mutation that has an input and a subscription. */
+/** Returns the app of docs/nextjs.md, with a page for everyone and more procedures. */
 export function readApp(): Map<string, string> {
   const pages = readDocuments().filter(({ path }) => ['README.md', 'docs/nextjs.md'].includes(path))
   const files = new Map<string, string>(Object.entries(FILES))
   for (const { name, code } of pages.flatMap(({ blocks }) => blocks))
     if (name && /\.tsx?$/.test(name)) files.set(name, code.replaceAll(/( from '\.[^']*)\.tsx?'/g, "$1'"))
   const router = files.get('router.ts') ?? ''
-  files.set('router.ts', router.replace(/^ {2}rotateKey:/m, `  ${PROCEDURES}$&`))
+  files.set(
+    'router.ts',
+    router
+      .replace('import { authErrorData,', '$& optionalSessionMiddleware,')
+      .replace(/^ {2}rotateKey:/m, `  ${PROCEDURES}$&`),
+  )
   const server = files.get('server.ts') ?? ''
   files.set('server.ts', server.replace('createNextAuth({', '$& maxBodySize: 100_000,'))
   const providers = files.get('app/providers.tsx') ?? ''

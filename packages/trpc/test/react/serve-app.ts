@@ -13,7 +13,7 @@ const scripts = new Map<string, Promise<string>>()
 export function serveApp({
   trpc = '11.25.2',
   ...options
-}: Pick<SiteOptions, 'entry' | 'handler'> & { trpc?: TrpcVersion }): Promise<Site> {
+}: Pick<SiteOptions, 'entry' | 'handler' | 'router'> & { trpc?: TrpcVersion }): Promise<Site> {
   async function bundle(file: string): Promise<string> {
     const key = `${trpc} ${file}`
     const script = scripts.get(key) ?? build(file, trpc)

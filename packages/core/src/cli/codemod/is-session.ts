@@ -88,13 +88,8 @@ function isBetterAuth(place: Place, given: Node): boolean {
 /** Checks the value of a function that does nothing else than return it. */
 function returned({ body }: FunctionNode, check: (value: Node) => boolean): boolean {
   if (body?.type !== 'BlockStatement') return body !== null && check(body)
-  const [statement, ...more] = body.body
-  return (
-    statement?.type === 'ReturnStatement' &&
-    statement.argument !== null &&
-    more.length === 0 &&
-    check(statement.argument)
-  )
+  const [statement] = body.body
+  return statement?.type === 'ReturnStatement' && statement.argument !== null && check(statement.argument)
 }
 
 /** Returns whether a name is an import of this name from an installed package. */

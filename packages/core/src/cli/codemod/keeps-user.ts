@@ -14,18 +14,15 @@ export function keepsUser(source: Source, fn: FunctionNode): boolean {
   const isFollowed = options === undefined || [...namesIn(options)].every(([, keys]) => keys !== null)
   if (!isFollowed || more.length > 0) return false
   const nodes = [...nodesIn(fn)]
-  const parts = nodes.map((node) => partsOfNext(source, fn, node))
-  const allowed = new Set(parts.flatMap((part) => part ?? []))
+  const allowed = new Set(nodes.flatMap((node) => partsOfNext(source, fn, node) ?? []))
   const leaks = [...readsOf(source, fn)].some(
     ({ node, keys, isDeclaration }) =>
       !isDeclaration && !allowed.has(node) && ['', 'ctx', 'next'].includes(keys.join('.')),
   )
-  return (
-    !leaks && parts.every((part) => part !== null) && !nodes.some((node) => writesOptions(source, fn, node))
-  )
+  return !leaks && !nodes.some((node) => writesOptions(source, fn, node))
 }
 
-/** Returns the safe parts of a call of `next`: itself, and `ctx` spread. Null if it may set the user. */
+/** Returns the safe parts of a call of `next`: itself, and `ctx` spread. None if it may set the user. */
 function partsOfNext(source: Source, fn: FunctionNode, node: Node): Node[] | null {
   if (node.type !== 'CallExpression' || !isPath(source, fn, { node: node.callee, keys: 'next' })) return []
   const callee = peel(node.callee)

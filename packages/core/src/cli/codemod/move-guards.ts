@@ -1,6 +1,6 @@
 import type { Findings } from './findings.ts'
 import { keepsUser } from './keeps-user.ts'
-import { type FunctionNode, type Node, peel } from './nodes.ts'
+import { type FunctionNode, type Node, nodesIn, peel } from './nodes.ts'
 import type { Project } from './project.ts'
 import type { ContextMember } from './read-context.ts'
 import { type Guard, readGuard } from './read-guard.ts'
@@ -79,7 +79,11 @@ export function moveGuards({ project, members, findings, trustsContext }: MoveOp
       return 'unknown'
     }
     const keeps = keepsUser(source, fn)
-    if (keeps && (before === 'guarded' || !readsUser(source, fn))) return before
+    if (keeps && (before === 'guarded' || !readsUser(source, fn))) {
+      if (before !== 'guarded' && rejectsCalls(fn))
+        findings.leave(source, fn, 'this middleware rejects callers by something else than ctx. It stays.')
+      return before
+    }
     if (keeps || readsUser(source, fn))
       findings.leave(source, guard.at, `the middleware ${guard.reason}. It stays.`)
     else findings.leave(source, fn, 'the middleware may set the user, so what follows stays.')
@@ -124,6 +128,10 @@ export function moveGuards({ project, members, findings, trustsContext }: MoveOp
     if (demands.length > 0) names.add('requireRole')
     imports.set(source, names)
   }
+}
+
+function rejectsCalls(fn: FunctionNode): boolean {
+  return [...nodesIn(fn)].some((node) => node.type === 'Literal' && node.value === 'UNAUTHORIZED')
 }
 
 function readsUser(source: Source, fn: FunctionNode): boolean {

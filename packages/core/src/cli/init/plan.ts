@@ -32,7 +32,7 @@ const MOUNTING: Partial<Record<Framework, string>> = {
   Fastify: 'docs/server.md#fastify',
 }
 
-/** @throws ConfigurationError if a file exists that `init` would write */
+/** @throws ConfigurationError if a file exists that `init` would write, or if the app is CommonJS */
 export function planInit(app: DetectedApp): Plan {
   const steps = (app.framework === 'Next.js' ? planNext(app) : null) ?? planServer(app)
   const { files } = steps
@@ -43,6 +43,10 @@ export function planInit(app: DetectedApp): Plan {
       `Nothing written: ${paths} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.`,
     )
   }
+  if (files.length > 0 && !app.isNew && JSON.parse(app.manifest).type === 'commonjs')
+    throw new ConfigurationError(
+      'Nothing written: package.json has "type": "commonjs", and the files are ES modules. Set "module", and run this again.',
+    )
   const edits = [
     app.isNew ? asModule(app) : null,
     ignored(files.some(({ after }) => after.includes('file:data/')) ? ['.env', 'data/*.db*'] : ['.env']),
@@ -112,7 +116,7 @@ function ignored(wanted: readonly string[]): Change | null {
 }
 
 function byHand(
-  { framework, databaseTool, isNew, folder }: DetectedApp,
+  { framework, databaseTool, isNew, folder, manifest }: DetectedApp,
   guide: string | undefined,
 ): string[] {
   if (guide !== undefined)
@@ -124,6 +128,9 @@ function byHand(
   return [
     `Serve /api/auth, and pass httpContext of ${context} to tRPC: ${mounting}.`,
     'Guard the procedures: docs/protect.md#kinds-of-procedures.',
+    ...(JSON.parse(manifest).type === 'module'
+      ? []
+      : ['Set "type": "module" in package.json: the files are ES modules.']),
     ...(tsconfig?.includes('ImportingTsExtensions') === false
       ? ['Set "allowImportingTsExtensions" in tsconfig.json: docs/install.md#typescript.']
       : []),

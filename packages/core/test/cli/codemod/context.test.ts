@@ -127,6 +127,18 @@ test.for([
     context: `${CONTEXT}\nexport const createWsContext = async (opts) => ({ ...opts, ...(await check()) })`,
   },
   { doubt: 'another member', context: create(`return { user: ${getSession} }`) },
+  {
+    doubt: 'a check behind an operator',
+    context: create(`const s = ${getSession}\n return { session: s && (await check(s)) }`),
+  },
+  {
+    doubt: 'another session as default',
+    context: create(`return { session: (${getSession}) ?? (await guest()) }`),
+  },
+  {
+    doubt: 'a promise of another function',
+    context: create('return findActiveSession(headers).then(({ session }) => ({ session }))'),
+  },
   { doubt: 'no such function', context: 'export {}' },
 ])('$doubt in the context leaves the guards, unless it is trusted', ({ context }, { expect }) => {
   const files = { 'auth.ts': BETTER_AUTH, 'context.ts': context, 'trpc.ts': GUARD }

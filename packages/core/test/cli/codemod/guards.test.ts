@@ -198,6 +198,16 @@ describe('guards that stay, and are listed', () => {
       ),
     },
     { doubt: 'a guard that hides', code: guard("if (!ctx.user) throw new TRPCError({ code: 'NOT_FOUND' })") },
+    {
+      doubt: 'an error of another class with a code',
+      code: guard("if (!ctx.user) throw new Redirect({ code: 'UNAUTHORIZED' })"),
+    },
+    { doubt: 'an error with other options', code: guard('if (!ctx.user) throw new TRPCError(options)') },
+    {
+      doubt: 'a declaration that uses itself',
+      code: guard("const user = user\n if (!user) throw new TRPCError({ code: 'UNAUTHORIZED' })"),
+    },
+    { doubt: 'an API key', code: rejects('!keys.has(ctx.key)') },
     { doubt: 'an error of another class', code: guard('if (!ctx.user) throw new Unauthorized()') },
     { doubt: 'a returned error', code: guard('if (!ctx.user) return { ok: false }') },
     { doubt: 'no rejection', code: guard('if (!ctx.user) {}') },
@@ -262,6 +272,13 @@ describe('guards that stay, and are listed', () => {
     const { procedure, left } = move(rejects('!ctx.user'), { before, base: 't.procedure.use(timing)' })
     expect(procedure).toBe('t.procedure.use(timing).use(sessionMiddleware)')
     expect(left).toEqual([])
+  })
+
+  test('with a name that is declared twice', ({ expect }) => {
+    const [first, second] = [rejects('!ctx.user'), rejects('!ctx.user.emailVerified')]
+    const named = (code: string) => code.replace('async (', 'async function isAuthed(').replace('=>', '')
+    const { procedure } = move('isAuthed', { before: `${named(first)}\n${named(second)}` })
+    expect(procedure).toBeNull()
   })
 
   test('in a file with its own sessionMiddleware', ({ expect }) => {

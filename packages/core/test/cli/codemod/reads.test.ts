@@ -91,6 +91,10 @@ test.for([
     reason: 'no guard was moved',
   },
   {
+    code: 'protectedProcedure.use(({ ctx, next }) => { ctx.user = other(); return next() }).query(({ ctx }) => ctx.session.user.id)',
+    reason: 'no guard was moved',
+  },
+  {
     code: 'protectedProcedure.concat(other).query(({ ctx }) => ctx.session.user.id)',
     reason: 'no guard was moved',
   },

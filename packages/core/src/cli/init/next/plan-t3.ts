@@ -33,7 +33,8 @@ export function planT3(): NextSteps {
       ...(database?.reason === undefined
         ? []
         : [`Users are in data/auth.db, a SQLite file, because ${database.reason}`]),
-      `Sign up at /sign-in. In your routers, replace publicProcedure with protectedProcedure of ${ROUTER}.`,
+      `In your routers, replace publicProcedure with protectedProcedure of ${ROUTER}.`,
+      'In pages, put components that call such a procedure into <SignedIn> of @sallyport/trpc/react. Sign up at /sign-in.',
     ],
     packages: database === null || database.kind === 'own' ? ['better-sqlite3'] : [],
   }

@@ -1,4 +1,5 @@
 import type { Edit } from './edits.ts'
+import { type From, providerEdit } from './t3-provider-edit.ts'
 
 interface T3App {
   /** The start of imports from `src/`. */
@@ -92,8 +93,6 @@ export async function HydrateClient(props: { children: ReactNode }) {
   ]
 }
 
-type From = (path: string) => string
-
 function contextEdits(from: From, hasDatabase: boolean): Edit['replacements'] {
   const type = `import { type Context } ${from('context')}`
   if (!hasDatabase) return [['import { ZodError } from "zod";', `import { ZodError } from "zod";\n\n${type}`]]
@@ -101,53 +100,4 @@ function contextEdits(from: From, hasDatabase: boolean): Edit['replacements'] {
     [`import { db } ${from('server/db')}`, type],
     ['    db,\n', ''],
   ]
-}
-
-function providerEdit(from: From): Edit {
-  return {
-    path: 'src/trpc/react.tsx',
-    done: '@sallyport/trpc',
-    replacements: [
-      [
-        'import { QueryClientProvider,',
-        `import { authLink, createAuthClient } from "@sallyport/trpc/client";
-import { AuthProvider } from "@sallyport/trpc/react";
-import { type HydrationState } from "@sallyport/trpc/ssr";
-import { QueryClientProvider,`,
-      ],
-      [
-        `import { type AppRouter } ${from('server/api/root')}`,
-        `import { type auth } ${from('context')}\nimport { type AppRouter } ${from('server/api/root')}`,
-      ],
-      [
-        'TRPCReactProvider(props: { children: React.ReactNode }) {\n  const queryClient = getQueryClient();\n',
-        `TRPCReactProvider(props: {
-  user: HydrationState;
-  children: React.ReactNode;
-}) {
-  const queryClient = getQueryClient();
-  const [authClient] = useState(() =>
-    createAuthClient<typeof auth.api>({ hydrate: props.user })
-  );
-`,
-      ],
-      ['      links: [\n', '      links: [\n        authLink(authClient),\n'],
-      [
-        '          url: getBaseUrl() + "/api/trpc",\n',
-        '          url: getBaseUrl() + "/api/trpc",\n          fetch: authClient.fetch,\n          maxItems: 20,\n',
-      ],
-      [
-        `      <api.Provider client={trpcClient} queryClient={queryClient}>
-        {props.children}
-      </api.Provider>
-`,
-        `      <AuthProvider client={authClient} queryClient={queryClient}>
-        <api.Provider client={trpcClient} queryClient={queryClient}>
-          {props.children}
-        </api.Provider>
-      </AuthProvider>
-`,
-      ],
-    ],
-  }
 }
