@@ -8,7 +8,7 @@ import { createTools, type Tool } from './create-tools.ts'
 import { packLibraries } from './pack-libraries.ts'
 import { appDependencies, peersAt, requiredPeers } from './peer-ranges.ts'
 import { createReport } from './report.ts'
-import { emit, RESOLUTIONS, type Resolution, typeCheck } from './type-check.ts'
+import { checkMessages, emit, RESOLUTIONS, type Resolution, typeCheck } from './type-check.ts'
 import { checkCommand, checkDoctor, checkGenerated, importEntries, runSmoke } from './use-packages.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'test-packages-'))
@@ -29,6 +29,9 @@ report.check('required peers alone', `Node ${newestNode.version}, entries`, () =
 const newest = projectAt('highest')
 for (const compiler of [oldCompiler, newCompiler])
   for (const resolution of RESOLUTIONS) checkTypes('highest', newest, compiler, resolution)
+report.check('highest peers', `TypeScript ${oldCompiler.version}, messages for wrong contexts`, () =>
+  checkMessages(newest, oldCompiler),
+)
 const postgres = await startPostgres()
 await runOn('highest', newest, [oldestNode, middleNode, newestNode])
 

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { checkWrongContexts } from '../../packages/trpc/test/types/check-wrong-contexts.ts'
 import type { Project } from './create-project.ts'
 import type { Tool } from './create-tools.ts'
 
@@ -32,6 +33,15 @@ const WRONG_ELSEWHERE = /^node_modules\/@trpc\/server\/dist\/adapters\/ws\.d\.mt
 /** Checks the app and every declaration that it imports, also of dependencies. */
 export function typeCheck(project: Project, compiler: Tool, resolution: Resolution): void {
   compile(project, compiler, { ...OPTIONS, ...MODULES[resolution], noEmit: true })
+}
+
+/** Checks what the compiler says about wrong contexts, beside the app. */
+export function checkMessages({ folder }: Project, compiler: Tool): void {
+  const compilerOptions = { ...OPTIONS, ...MODULES.nodenext, rootDir: '.', skipLibCheck: true, noEmit: true }
+  checkWrongContexts(compiler.path, {
+    folder: join(folder, 'wrong-contexts'),
+    config: { compilerOptions },
+  })
 }
 
 /** Compiles the app to `out`, for all versions of Node. */

@@ -99,13 +99,15 @@ describe('a variable that only ./.env has', () => {
     { variable: 'DATABASE_URL', args: ['prune'], code: 2 },
   ])('$args suggests --env for $variable', async ({ variable, args, code }, { expect }) => {
     const root = writeApp(directory, { '.env': env, 'src/auth.ts': definition(variable) })
-    const run = await runSallyport(args, { cwd: root })
+    const run = await sallyport(args, root)
     expect(run.code).toBe(code)
     expect(run.stdout + run.stderr).toContain(`./.env has ${variable}: pass --env .env.`)
     const elsewhere = writeApp(directory, { 'src/auth.ts': definition(variable) })
-    const { stdout, stderr } = await runSallyport(args, { cwd: elsewhere })
+    const { stdout, stderr } = await sallyport(args, elsewhere)
     expect(stdout + stderr).not.toContain('./.env')
-    const loaded = await runSallyport([...args, '--env', '.env'], { cwd: root })
+    // A process loads a module once, also if it fails.
+    const again = writeApp(directory, { '.env': env, 'src/auth.ts': definition(variable) })
+    const loaded = await sallyport([...args, '--env', '.env'], again)
     expect(loaded.stdout + loaded.stderr).not.toContain(`${variable} `)
   })
 })
@@ -132,19 +134,22 @@ describe('a definition that cannot be loaded is one line: the file and the messa
       `import './none.ts'`,
       /^src\/auth\.ts could not be loaded: .*none\.ts.*NODE_OPTIONS="--import tsx"\.\n$/,
     ],
-    [
-      'fails while it waits',
-      `setTimeout(() => { throw new Error('late') })\nawait new Promise(() => setInterval(() => {}, 1000))`,
-      'late\n',
-    ],
   ] as const)('%s', async ([, module, message], { expect }) => {
     const root = writeApp(directory, { 'src/auth.ts': module })
     for (const args of [['generate'], ['migrate', '-d', ':memory:', '--auth', 'src/auth.ts']]) {
-      const { code, stdout, stderr } = await runSallyport(args, { cwd: root })
+      const { code, stdout, stderr } = await sallyport(args, root)
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
       if (typeof message === 'string') expect(stderr).toBe(message)
       else expect(stderr).toMatch(message)
     }
+  })
+
+  test('fails while it waits', async ({ expect }) => {
+    const module = `setTimeout(() => { throw new Error('late') })
+      await new Promise(() => setInterval(() => {}, 1000))`
+    const root = writeApp(directory, { 'src/auth.ts': module })
+    const failed = await runSallyport(['generate'], { cwd: root })
+    expect(failed).toEqual({ code: 1, stdout: '', stderr: 'late\n' })
   })
 })
 

@@ -1,10 +1,11 @@
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, test } from 'vitest'
+import { afterAll, describe, test } from 'vitest'
 import { t3Edits } from '../../src/cli/init/next/t3-edits.ts'
 import { NEXT_FILES } from '../../src/cli/init/next/templates.ts'
-import { type Run, runSallyport } from '../support/run-sallyport.ts'
+import { hostSallyport } from '../support/host-sallyport.ts'
+import type { Run } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { writeApp } from '../support/write-app.ts'
 
@@ -17,7 +18,9 @@ const manifest = (packages: Readonly<Record<string, string>>) => {
   return JSON.stringify({ name: 'app', type: 'module', dependencies })
 }
 
-const init = (cwd: string): Promise<Run> => runSallyport(['init', '--yes'], { cwd })
+const host = hostSallyport()
+afterAll(host.stop)
+const init = (cwd: string): Promise<Run> => host.run(['init', '--yes'], { cwd })
 
 const filesOf = (app: string) =>
   Object.fromEntries(

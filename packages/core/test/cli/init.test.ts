@@ -4,9 +4,10 @@ import { existsSync, globSync, readFileSync, statSync, symlinkSync, writeFileSyn
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
-import { describe, onTestFinished, test } from 'vitest'
+import { afterAll, describe, onTestFinished, test } from 'vitest'
 import { FILES, TSCONFIG } from '../../src/cli/init/templates.ts'
-import { type Run, runSallyport } from '../support/run-sallyport.ts'
+import { hostSallyport } from '../support/host-sallyport.ts'
+import type { Run } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { writeApp } from '../support/write-app.ts'
 
@@ -24,8 +25,11 @@ function createApp(files: Readonly<Record<string, string>>): string {
   return app
 }
 
-const init = (cwd: string, ...args: readonly string[]): Promise<Run> =>
-  runSallyport(['init', ...args], { cwd })
+const host = hostSallyport()
+afterAll(host.stop)
+
+/** Runs the command in a process that the calls share. The tests in a terminal start their own. */
+const init = (cwd: string, ...args: readonly string[]): Promise<Run> => host.run(['init', ...args], { cwd })
 
 /** Returns the files of an app, with their text. */
 function filesOf(app: string): Record<string, string> {
@@ -142,9 +146,10 @@ describe('init in an app with sources', () => {
       const added = Object.keys(after).filter((path) => !(path in before))
       expect(added).toEqual(['.env', '.gitignore', ...THREE.map((file) => join(folder, file))])
       const doctor = stdout.trimEnd().split('npx sallyport ')[1]?.split(' ') ?? []
-      expect(
-        await runSallyport(doctor, { cwd: app, env: { BASE_URL: 'http://localhost:3000' } }),
-      ).toMatchObject({ code: 0, stderr: '' })
+      expect(await host.run(doctor, { cwd: app, env: { BASE_URL: 'http://localhost:3000' } })).toMatchObject({
+        code: 0,
+        stderr: '',
+      })
     },
   )
 

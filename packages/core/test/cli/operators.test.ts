@@ -3,14 +3,16 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createSession } from '@sallyport/core/auth'
+import { commit, createSession } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { describe, onTestFinished, test } from 'vitest'
+import { afterAll, describe, onTestFinished, test } from 'vitest'
 import { formatEnv } from '../../src/key-file/key-store.ts'
 import { createKeyRing } from '../../src/keys/key-ring.ts'
+import { insertAccount } from '../../src/plugins/email-password/accounts.ts'
 import { verifyPassword } from '../../src/plugins/email-password/password.ts'
 import definition from '../fixtures/auth-definition.ts'
+import { hostSallyport } from '../support/host-sallyport.ts'
 import { readAudit } from '../support/read-audit.ts'
 import { type Run, runSallyport } from '../support/run-sallyport.ts'
 import { subscribeToSession } from '../support/subscribe-to-session.ts'
@@ -55,12 +57,36 @@ async function open(app: string) {
   return database
 }
 
-const run = (app: string, ...args: readonly string[]): Promise<Run> =>
-  runSallyport([...args, '--env', '.env'], { cwd: app })
+const host = hostSallyport()
+afterAll(host.stop)
 
-const create = (app: string, { email = 'ada@example.com', input = `${PASSWORD}\n`, more = '' } = {}) => {
-  const args = ['user', 'create', email, '--name', 'Ada', ...more.split(' ').filter(Boolean), '--env', '.env']
-  return runSallyport(args, { cwd: app, input })
+interface Call {
+  readonly email?: string
+  readonly input?: string
+  readonly more?: string
+}
+
+/** Returns the arguments that create a user. */
+const creation = ({ email = 'ada@example.com', more = '' }: Call = {}) => [
+  ...['user', 'create', email, '--name', 'Ada'],
+  ...more.split(' ').filter(Boolean),
+]
+
+/** Runs a command in a separate process, which opens the database as the app does. */
+const run = (app: string, args: readonly string[], input?: string): Promise<Run> =>
+  runSallyport([...args, '--env', '.env'], { cwd: app, ...(input !== undefined && { input }) })
+
+/** Runs a command by the URL of the database, in a process that the calls share. */
+const runShared = (app: string, args: readonly string[], input = ''): Promise<Run> =>
+  host.run([...args, '-d', 'file:app.db', '--env', '.env'], { cwd: app, input })
+
+const createShared = (app: string, call: Call = {}) =>
+  runShared(app, creation(call), call.input ?? `${PASSWORD}\n`)
+
+/** Creates a user without the command, and without a password. */
+async function insertUser(app: string, email = 'ada@example.com'): Promise<void> {
+  const account = { name: 'Ada', email, passwordHash: '', role: 'user', now: new Date() }
+  await commit(await open(app), (trx, record) => insertAccount(trx, record, account))
 }
 
 /** Returns the heard events in order. */
@@ -81,7 +107,8 @@ describe('sallyport user create', () => {
     expect,
   }) => {
     const app = createApp()
-    const created = await create(app, { email: ' Ada@Example.com ', more: '--role admin --json' })
+    const args = creation({ email: ' Ada@Example.com ', more: '--role admin --json' })
+    const created = await run(app, args, `${PASSWORD}\n`)
     expect(created.code).toBe(0)
     expect(created.stderr).toBe('took part in user.created\nheard user.created\n')
     const { db, user } = await userOf(app)
@@ -91,6 +118,8 @@ describe('sallyport user create', () => {
     const { password } = await db.selectFrom('account').select('password').executeTakeFirstOrThrow()
     expect(await verifyPassword(PASSWORD, password)).toBe(true)
   })
+
+  const rejecting = createApp()
 
   test.for([
     { fault: 'a short password', call: { input: 'short\n' }, code: 1, message: 'Not valid: password.' },
@@ -107,19 +136,19 @@ describe('sallyport user create', () => {
       message: 'unknown option',
     },
   ])('rejects $fault', async ({ call, code, message }, { expect }) => {
-    const app = createApp()
-    const failed = await create(app, call)
+    const { db } = await open(rejecting)
+    const failed = await createShared(rejecting, call)
     expect(failed).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) })
-    expect(await (await open(app)).db.selectFrom('user').selectAll().execute()).toEqual([])
+    expect(await db.selectFrom('user').selectAll().execute()).toEqual([])
   })
 
   test('leaves an existing user unchanged, and exits with 3', async ({ expect }) => {
     const app = createApp()
-    await create(app)
+    await insertUser(app)
     const { db, user } = await userOf(app)
     const accounts = db.selectFrom('account').selectAll()
     const before = await accounts.execute()
-    const { code, stderr } = await create(app, { more: '--role admin', input: 'another password' })
+    const { code, stderr } = await createShared(app, { more: '--role admin', input: 'another password' })
     expect({ code, stderr }).toEqual({ code: 3, stderr: 'Nothing changed. A user with this email exists.\n' })
     expect((await userOf(app)).user).toEqual(user)
     expect(await accounts.execute()).toEqual(before)
@@ -129,9 +158,8 @@ describe('sallyport user create', () => {
     '%s rejects a role that admin() rejects',
     async (command, { expect }) => {
       const app = createApp("[emailPassword(), admin({ roles: ['user', 'editor'] })]")
-      await create(app)
-      const args = [...command.split(' '), '--role', 'admin', '--env', '.env']
-      expect(await runSallyport(args, { cwd: app, input: `${PASSWORD}\n` })).toMatchObject({
+      await insertUser(app)
+      expect(await runShared(app, [...command.split(' '), '--role', 'admin'])).toMatchObject({
         code: 2,
         stderr: 'Role "admin" is unknown. Pass user or editor, or add it to admin({ roles }).\n',
       })
@@ -140,7 +168,9 @@ describe('sallyport user create', () => {
   )
 
   test('needs emailPassword() in the definition', async ({ expect }) => {
-    const { code, stderr } = await create(createApp('[]'))
+    const app = createApp('[]')
+    await open(app)
+    const { code, stderr } = await createShared(app)
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: 'The auth definition lacks emailPassword(). Add the plugin.\n',
@@ -187,17 +217,20 @@ describe('sallyport user create', () => {
 describe('sallyport user promote and list', () => {
   test('promote gives the role, records it, and exits with 3 if the user has it', async ({ expect }) => {
     const app = createApp()
-    await create(app)
-    const promoted = await run(app, 'user', 'promote', 'Ada@example.com')
+    await insertUser(app)
+    const promoted = await run(app, ['user', 'promote', 'Ada@example.com'])
     expect(promoted.code).toBe(0)
     expect(promoted.stderr).toBe('took part in user.role-changed\nheard user.role-changed\n')
     const { db, user } = await userOf(app)
     expect(user.role).toBe('admin')
     const change = { type: 'user.role-changed', actorId: 'cli', from: 'user', to: 'admin' }
     expect((await readAudit({ db }, user.id)).at(-1)).toMatchObject(change)
-    expect(await run(app, 'user', 'promote', 'ada@example.com')).toMatchObject({ code: 3, stdout: '' })
+    expect(await runShared(app, ['user', 'promote', 'ada@example.com'])).toMatchObject({
+      code: 3,
+      stdout: '',
+    })
     expect(await readAudit({ db }, user.id)).toHaveLength(2)
-    expect(await run(app, 'user', 'promote', 'eve@example.com')).toMatchObject({
+    expect(await runShared(app, ['user', 'promote', 'eve@example.com'])).toMatchObject({
       code: 1,
       stderr: 'No user has the email eve@example.com. Run "sallyport user list".\n',
     })
@@ -205,8 +238,8 @@ describe('sallyport user promote and list', () => {
 
   test('list shows the users that match, and records the read', async ({ expect }) => {
     const app = createApp()
-    for (const email of ['ada@example.com', 'grace@example.com']) await create(app, { email })
-    const listed = await run(app, 'user', 'list', '--search', 'GRACE', '--json')
+    for (const email of ['ada@example.com', 'grace@example.com']) await insertUser(app, email)
+    const listed = await run(app, ['user', 'list', '--search', 'GRACE', '--json'])
     const { db, user } = await userOf(app, 'grace@example.com')
     const { id, email, name, role, createdAt } = user
     const created = new Date(createdAt).toISOString()
@@ -215,12 +248,12 @@ describe('sallyport user promote and list', () => {
     expect(await reads.where('type', '=', 'admin.users-listed').execute()).toEqual([
       { type: 'admin.users-listed', actorId: 'cli', detail: '{"search":"GRACE"}' },
     ])
-    expect((await run(app, 'user', 'list')).stdout.trimEnd().split('\n')).toEqual([
+    expect((await runShared(app, ['user', 'list'])).stdout.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^id +email +name +role +state +created$/),
       expect.stringContaining('grace@example.com'),
       expect.stringContaining('ada@example.com'),
     ])
-    expect((await run(app, 'user', 'list', '--limit', '1')).stdout.split('\n')).toHaveLength(3)
+    expect((await runShared(app, ['user', 'list', '--limit', '1'])).stdout.split('\n')).toHaveLength(3)
   })
 })
 
@@ -228,7 +261,7 @@ describe('sallyport sessions', () => {
   /** Creates an app whose user has two sessions. The first browser sends an escape sequence. */
   async function createSessions() {
     const app = createApp()
-    await create(app)
+    await insertUser(app)
     const database = await userOf(app)
     const { id: userId } = database.user
     const begin = (userAgent: string) =>
@@ -239,7 +272,7 @@ describe('sallyport sessions', () => {
 
   test('list shows the sessions without their secrets, and records the read', async ({ expect }) => {
     const { app, db, user, first, second } = await createSessions()
-    const { stdout } = await run(app, 'sessions', 'list', 'ada@example.com')
+    const { stdout } = await run(app, ['sessions', 'list', 'ada@example.com'])
     for (const { id } of [first, second]) expect(stdout).toContain(id)
     expect(stdout).toContain('curl')
     expect(stdout).not.toContain('\u001b')
@@ -260,7 +293,7 @@ describe('sallyport sessions', () => {
     )
     // The feed was idle, so it calls every listener once.
     await until(() => [ended, other].every((listener) => listener?.mock.calls.length === 1))
-    const revoked = await run(app, 'sessions', 'revoke', first.id)
+    const revoked = await run(app, ['sessions', 'revoke', first.id])
     expect(revoked).toMatchObject({ code: 0, stdout: 'revoked\n1\n' })
     expect(heard(revoked)).toEqual(['session.revoked'])
     await until(() => ended?.mock.calls.length === 2)
@@ -273,13 +306,12 @@ describe('sallyport sessions', () => {
     })
     const sessions = database.db.selectFrom('session').select('id')
     expect(await sessions.execute()).toEqual([{ id: second.id }])
-    expect(await run(app, 'sessions', 'revoke', first.id)).toMatchObject({ code: 3, stdout: '' })
+    expect(await runShared(app, ['sessions', 'revoke', first.id])).toMatchObject({ code: 3, stdout: '' })
   })
 
   test('revoke --user ends all, by the URL of the database too', async ({ expect }) => {
     const { app, db } = await createSessions()
-    const place = ['-d', 'file:app.db', '--context', 'none.ts']
-    const revoked = await run(app, 'sessions', 'revoke', '--user', 'ada@example.com', ...place)
+    const revoked = await runShared(app, ['sessions', 'revoke', '--user', 'ada@example.com'])
     expect(revoked).toMatchObject({ code: 0, stdout: 'revoked\n2\n' })
     expect(heard(revoked)).toEqual(['session.revoked', 'session.revoked'])
     expect(await db.selectFrom('session').select('id').execute()).toEqual([])
@@ -299,7 +331,8 @@ describe('sallyport sessions', () => {
       const isolated = { ...definition, config: { ...definition.config, issuers } }
       export const auth = createAuth(isolated, () => openSqlite('file:app.db'))`
     writeFileSync(join(app, 'src/context.ts'), context)
-    const revoked = await run(app, 'sessions', 'revoke', '--user', 'ada@example.com')
+    const args = ['sessions', 'revoke', '--user', 'ada@example.com', '--env', '.env']
+    const revoked = await host.run(args, { cwd: app })
     expect(revoked).toMatchObject({ code: 0, stdout: 'revoked\n2\n' })
     expect(heard(revoked)).toEqual(['session.revoked', 'session.revoked'])
     expect(await db.selectFrom('session').select('id').execute()).toEqual([])
@@ -309,14 +342,14 @@ describe('sallyport sessions', () => {
     { fault: 'neither', args: [] },
     { fault: 'both', args: ['some-id', '--user', 'ada@example.com'] },
   ])('revoke rejects $fault of a session and a user', async ({ args }, { expect }) => {
-    const failed = await run(createApp(), 'sessions', 'revoke', ...args)
+    const failed = await runShared(createApp(), ['sessions', 'revoke', ...args])
     expect(failed).toMatchObject({ code: 2, stderr: 'Pass the id of a session, or --user <email>.\n' })
   })
 })
 
 test('sallyport prune uses the database of the context, too', async ({ expect }) => {
   const app = createApp()
-  await create(app)
-  const pruned = await runSallyport(['prune', '--env', '.env'], { cwd: app })
+  await insertUser(app)
+  const pruned = await host.run(['prune', '--env', '.env'], { cwd: app })
   expect(pruned).toMatchObject({ code: 0, stdout: expect.stringMatching(/^removed .*session 0/) })
 })

@@ -8,12 +8,17 @@ export interface Call {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
+  /** What a pipe into the call contains. */
+  readonly input: string
 }
 
 /** A process that stays for many calls of `sallyport`. */
 export interface SallyportHost {
   /** Runs a call to its end, after the calls before it. */
-  run(args: readonly string[], place: { cwd: string; env?: Readonly<Record<string, string>> }): Promise<Run>
+  run(
+    args: readonly string[],
+    place: { cwd: string; env?: Readonly<Record<string, string>>; input?: string },
+  ): Promise<Run>
   stop(): void
 }
 
@@ -49,8 +54,8 @@ export function hostSallyport(): SallyportHost {
   }
 
   return {
-    run(args, { cwd, env = {} }) {
-      const run = last.then(() => call({ args, cwd, env }))
+    run(args, { cwd, env = {}, input = '' }) {
+      const run = last.then(() => call({ args, cwd, env, input }))
       last = run.catch(() => {})
       return run
     },

@@ -2,6 +2,7 @@
  * Runs calls of `sallyport` one after another in one process, because each loads the same libraries. A call
  * has a separate folder, environment, and arguments. Its output and exit code are sent back.
  */
+import { Readable } from 'node:stream'
 import type { Call } from './host-sallyport.ts'
 import type { Run } from './run-sallyport.ts'
 
@@ -12,7 +13,7 @@ let calls = 0
 /** Replaces the exit of the process. */
 class Exit extends Error {}
 
-async function run({ args, cwd, env }: Call): Promise<Run> {
+async function run({ args, cwd, env, input }: Call): Promise<Run> {
   const before = { env: { ...process.env }, write: streams.map((name) => process[name].write) }
   const printed = { stdout: '', stderr: '' }
   let code: number | null = null
@@ -22,6 +23,7 @@ async function run({ args, cwd, env }: Call): Promise<Run> {
   process.argv = [process.execPath, main.pathname, ...args]
   process.exitCode = undefined
   process.chdir(cwd)
+  Object.defineProperty(process, 'stdin', { value: Readable.from([input]), configurable: true })
   Object.assign(process.env, env)
   for (const name of streams) {
     process[name].write = (text: string | Uint8Array) => {
@@ -43,7 +45,7 @@ async function run({ args, cwd, env }: Call): Promise<Run> {
   }
   ended ??= end()
   for (const [i, name] of streams.entries()) process[name].write = before.write[i] ?? process[name].write
-  for (const name of Object.keys(env)) delete process.env[name]
+  for (const name of Object.keys(process.env)) if (!(name in before.env)) delete process.env[name]
   Object.assign(process.env, before.env)
   for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal)
   return ended

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'vitest'
-import { runSallyport } from '../../support/run-sallyport.ts'
+import { afterAll, test } from 'vitest'
+import { hostSallyport } from '../../support/host-sallyport.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { writeApp } from '../../support/write-app.ts'
 import { CONTEXT, PROCEDURES } from './apply-codemod.ts'
@@ -15,12 +15,14 @@ export const protectedProcedure = t.procedure.use(({ ctx, next }) => {
 })
 export const me = protectedProcedure.query(({ ctx }) => ctx.user.image)
 `
+const host = hostSallyport()
+afterAll(host.stop)
 const createApp = () => writeApp(directory, { 'src/context.ts': CONTEXT, 'src/trpc.ts': TRPC })
 const trpcOf = (app: string) => readFileSync(join(app, 'src/trpc.ts'), 'utf8')
 
 test('--dry-run shows the changed lines and what stays, and writes nothing', async ({ expect }) => {
   const app = createApp()
-  const { code, stdout } = await runSallyport(['codemod', 'src', '--dry-run', '--yes'], { cwd: app })
+  const { code, stdout } = await host.run(['codemod', 'src', '--dry-run', '--yes'], { cwd: app })
   expect(code).toBe(0)
   expect(stdout).toBe(`change ${join('src', 'trpc.ts')}
   - import { initTRPC, TRPCError } from '@trpc/server'
@@ -43,23 +45,23 @@ By hand:
 
 test('--yes writes', async ({ expect }) => {
   const app = createApp()
-  const { code, stdout } = await runSallyport(['codemod', '--yes'], { cwd: app })
+  const { code, stdout } = await host.run(['codemod', '--yes'], { cwd: app })
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/\nDone\. .*\n$/) })
   expect(trpcOf(app)).toContain('t.procedure.use(sessionMiddleware)')
-  expect((await runSallyport(['codemod', '--yes'], { cwd: app })).stdout).toMatch(/^Nothing to write\./)
+  expect((await host.run(['codemod', '--yes'], { cwd: app })).stdout).toMatch(/^Nothing to write\./)
 })
 
 test('it asks, and rejects a repository with changes', async ({ expect }) => {
   const app = createApp()
-  expect(await runSallyport(['codemod'], { cwd: app })).toMatchObject({
+  expect(await host.run(['codemod'], { cwd: app })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Pass --yes'),
   })
   execFileSync('git', ['init', '-q'], { cwd: app })
-  expect(await runSallyport(['codemod', '--yes'], { cwd: app })).toMatchObject({
+  expect(await host.run(['codemod', '--yes'], { cwd: app })).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('uncommitted changes'),
   })
   expect(trpcOf(app)).toBe(TRPC)
-  expect((await runSallyport(['codemod', '--yes', '--force'], { cwd: app })).code).toBe(0)
+  expect((await host.run(['codemod', '--yes', '--force'], { cwd: app })).code).toBe(0)
 })
