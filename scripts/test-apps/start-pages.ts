@@ -1,6 +1,4 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { edit } from './edit.ts'
+import { editFiles } from './edit-files.ts'
 
 const HOME = `import { createFileRoute } from '@tanstack/react-router'
 
@@ -83,35 +81,36 @@ const PROCEDURES = `  me: protectedProcedure.query(({ ctx }) => ctx.user),
 
 /** Adds what the proofs use to the files of the guide. */
 export function writeStartPages(cwd: string, guide: ReadonlyMap<string, string>): void {
-  const files = {
+  editFiles(cwd, {
     'src/routes/index.tsx': HOME,
     'src/routes/slow.tsx': SLOW,
     'src/routes/loaded.tsx': LOADED,
     'src/components/Header.tsx': HEADER,
     'src/routes/me.tsx': guide.get('src/routes/me.tsx') ?? '',
     'src/rotate-key.ts': guide.get('src/rotate-key.ts') ?? '',
-  }
-  for (const [path, text] of Object.entries(files)) writeFileSync(join(cwd, path), text)
-  edit(cwd, 'src/routes/me.tsx', [
-    [
-      'import { useTRPC }',
-      "import { useSubscription } from '@trpc/tanstack-react-query'\nimport { useTRPC }",
+  })
+  editFiles(cwd, {
+    'src/routes/me.tsx': [
+      [
+        'import { useTRPC }',
+        "import { useSubscription } from '@trpc/tanstack-react-query'\nimport { useTRPC }",
+      ],
+      ['  return <p>{data.email}</p>', SHOWN],
     ],
-    ['  return <p>{data.email}</p>', SHOWN],
-  ])
-  edit(cwd, 'src/integrations/trpc/router.ts', [
-    ['createTRPCRouter, publicProcedure', 'createTRPCRouter, protectedProcedure, publicProcedure'],
-    ['  todos: todosRouter,\n', `  todos: todosRouter,\n${PROCEDURES}`],
-  ])
-  edit(cwd, 'src/context.ts', [["endpoint: '/api/trpc'", "endpoint: '/api/trpc', maxBodySize: 100_000"]])
-  edit(cwd, 'vite.config.ts', [
-    ['  plugins: [', '  server: { port: Number(process.env.PORT), strictPort: true },\n  plugins: ['],
-  ])
-  // It is on another network.
-  edit(cwd, 'src/styles.css', [
-    ['@import url("https://fonts.googleapis.com', '/* @import url("https://fonts'],
-    ['family=Manrope:wght@400;500;600;700;800&display=swap");', '"); */'],
-  ])
+    'src/integrations/trpc/router.ts': [
+      ['createTRPCRouter, publicProcedure', 'createTRPCRouter, protectedProcedure, publicProcedure'],
+      ['  todos: todosRouter,\n', `  todos: todosRouter,\n${PROCEDURES}`],
+    ],
+    'src/context.ts': [["endpoint: '/api/trpc'", "endpoint: '/api/trpc', maxBodySize: 100_000"]],
+    'vite.config.ts': [
+      ['  plugins: [', '  server: { port: Number(process.env.PORT), strictPort: true },\n  plugins: ['],
+    ],
+    // It is on another network.
+    'src/styles.css': [
+      ['@import url("https://fonts.googleapis.com', '/* @import url("https://fonts'],
+      ['family=Manrope:wght@400;500;600;700;800&display=swap");', '"); */'],
+    ],
+  })
 }
 
 const SHOWN = `  const ticks = useSubscription(useTRPC().ticks.subscriptionOptions())
