@@ -116,9 +116,11 @@ export const authConfig = defineAuthConfig({
   allowedOrigins: [ENV.CORS_ORIGIN],
 });
 `,
-  'apps/server/src/auth.ts': `import { createAuth, defineAuth } from "@sallyport/core/auth";
+  'apps/server/src/auth.ts': `import { withAuthStore } from "@sallyport/core";
+import { createAuth, defineAuth } from "@sallyport/core/auth";
 import { emailPassword } from "@sallyport/core/plugins/email-password";
 import { openSqlite } from "@sallyport/core/sqlite";
+import { createAuthContext } from "@sallyport/trpc";
 
 import { authConfig } from "./auth.config";
 import { ENV } from "./env.server";
@@ -131,27 +133,24 @@ const definition = defineAuth({
 });
 
 export const auth = createAuth(definition, () => openSqlite({ client: db.$client }));
+export const authContext = createAuthContext(authConfig, auth);
+export const authDb = withAuthStore(db, auth.store);
 `,
-  'apps/server/src/context.ts': `import { withAuthStore } from "@sallyport/core";
-import { createAuthContext, type HandlerContextOptions } from "@sallyport/trpc";
-import type { Context as ApiContext } from "@shop/api/context";
-
-import { auth } from "./auth";
-import { authConfig } from "./auth.config";
-import { db } from "./services";
-
-const authContext = createAuthContext(authConfig, auth);
-const authDb = withAuthStore(db, auth.store);
-
-export const createContext = (options: HandlerContextOptions): ApiContext => ({
-  ...authContext.http(options),
-  db: authDb,
-});
-`,
+  'apps/server/src/context.ts': [
+    [
+      `import type { Context as ApiContext }`,
+      `import type { HandlerContextOptions } from "@sallyport/trpc";\nimport type { Context as ApiContext }`,
+    ],
+    [`import type { Context as HonoContext } from "hono";\n`, ``],
+    [`import { db } from "./services"`, `import { authContext, authDb } from "./auth"`],
+    [`export type CreateContextOptions = {\n  context: HonoContext;\n};\n\n`, ``],
+    [`_options: CreateContextOptions`, `options: HandlerContextOptions`],
+    [`    db,\n`, `    ...authContext.http(options),\n    db: authDb,\n`],
+  ],
   'apps/server/src/index.ts': [
     [
       `import { trpcServer } from "@hono/trpc-server";\n`,
-      `import { getConnInfo } from "@hono/node-server/conninfo";\nimport { createHandler, drain } from "@sallyport/trpc";\n`,
+      `import { getConnInfo } from "@hono/node-server/conninfo";\nimport { createHandler } from "@sallyport/trpc";\n`,
     ],
     [`import { cors } from "hono/cors";\n`, ``],
     [
@@ -182,15 +181,13 @@ app.use(
   config: authConfig,
   router: appRouter,
   createContext,
-  maxBodySize: 100_000,
 });
 for (const path of ["/api/auth/*", "/trpc/*"]) {
   app.all(path, (c) => handle(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }));
 }
 `,
     ],
-    [`serve(\n`, `await auth.ready();\nconst server = serve(\n`],
-    [`  },\n);\n`, `  },\n);\nprocess.once("SIGTERM", () => drain({ auth, server }));\n`],
+    [`serve(\n`, `await auth.ready();\nserve(\n`],
   ],
   'apps/web/src/utils/auth-client.ts': `import { createAuthClient } from "@sallyport/trpc/client";
 
@@ -222,11 +219,9 @@ export const authClient = createAuthClient({ baseUrl: ENV.VITE_SERVER_URL });
     [
       `<QueryClientProvider client={queryClient}>{children}</QueryClientProvider>;`,
       `(
-      <QueryClientProvider client={queryClient}>
-        <AuthProvider client={authClient} queryClient={queryClient}>
-          {children}
-        </AuthProvider>
-      </QueryClientProvider>
+      <AuthProvider client={authClient} queryClient={queryClient}>
+        <QueryClientProvider client={queryClient}>{children}</QueryClientProvider>
+      </AuthProvider>
     );`,
     ],
   ],
@@ -254,6 +249,7 @@ export const authClient = createAuthClient({ baseUrl: ENV.VITE_SERVER_URL });
 
 /** What the proofs use. */
 export const GLOBALS: Edits = {
+  'apps/server/src/index.ts': [[`createHandler({\n`, `createHandler({\n  maxBodySize: 100_000,\n`]],
   'apps/web/src/main.tsx': [
     [
       `const rootElement`,
