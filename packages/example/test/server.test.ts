@@ -317,12 +317,11 @@ describe('the example', () => {
 
   test('can be pruned while it runs', async () => {
     const main = fileURLToPath(new URL('../../core/src/cli/main.ts', import.meta.url))
-    const { stdout } = await promisify(execFile)(process.execPath, [main, 'prune', '--auth', 'src/auth.ts'], {
+    const database = `file:${join(example.folder, 'example.db')}`
+    const args = [main, 'prune', '--auth', 'src/auth.ts', '--database', database]
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
       cwd: new URL('..', import.meta.url),
-      env: {
-        DATABASE_URL: `file:${join(example.folder, 'example.db')}`,
-        KEY_FILE: join(example.folder, 'keys', 'keys.json'),
-      },
+      env: { KEY_FILE: join(example.folder, 'keys', 'keys.json') },
     })
     expect(stdout).toBe(
       'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.service_token 0, sallyport.service_call 0, verification 0, knownDevice 0, invitation 0\n',
