@@ -16,11 +16,11 @@ export function addCodemodCommand(program: Command): void {
   const command = program
     .command('codemod')
     .description(
-      'replace hand-written guards of tRPC procedures. Shows the changes first, and lists what stays.',
+      'replace hand-written guards of tRPC procedures. Shows the changes first, and lists the code to change by hand.',
     )
     .argument('[folder]', 'folder with the sources', '.')
     .option('-y, --yes', 'write without asking')
-    .option('--dry-run', 'show what it would write, and write nothing')
+    .option('--dry-run', 'show the changes, and write nothing')
     .option('--force', 'write even if Git has uncommitted changes')
     .option('--trust-context', 'replace guards even if createContext may check more than the session')
     .action(codemod)

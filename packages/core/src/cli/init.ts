@@ -19,9 +19,11 @@ interface InitOptions {
 export function addInitCommand(program: Command): void {
   const command = program
     .command('init')
-    .description('add auth to the app in this folder: its files, and keys in .env. Shows them first.')
+    .description(
+      'add auth to the app in this folder: write files, and keys to .env. Shows the changes first.',
+    )
     .option('-y, --yes', 'write without asking')
-    .option('--dry-run', 'show what it would write, and write nothing')
+    .option('--dry-run', 'show the changes, and write nothing')
     .option('--force', 'write even if Git has uncommitted changes')
     .action(init)
   addExamples(command, 'init --dry-run', 'init --yes')

@@ -84,7 +84,7 @@ describe('init in an app of create-next-app', () => {
     const { code, stdout } = await init(app)
     expect(code).toBe(0)
     expect(filesOf(app)).toMatchObject(files)
-    expect(stdout).toContain("- In src/app/layout.tsx, which init doesn't recognize:\n    - import")
+    expect(stdout).toContain("- Edit src/app/layout.tsx, which init doesn't recognize:\n    - import")
     expect(stdout).toContain('- src/proxy.ts exists. Add')
   })
 
@@ -138,7 +138,7 @@ describe('init in an app of create-t3-app', () => {
     const files = filesOf(app)
     expect(files['src/trpc/react.tsx']).toBe('// mine\n')
     expect(files['src/app/api/trpc/[trpc]/route.ts']).toBe('// mine\n')
-    expect(stdout).toContain("- In src/trpc/react.tsx, which init doesn't recognize:\n")
+    expect(stdout).toContain("- Edit src/trpc/react.tsx, which init doesn't recognize:\n")
     expect(stdout).toContain('    +         authLink(authClient),\n')
     expect(stdout).toContain('    - All lines\n    + export { GET, OPTIONS, POST } from "~/server/next";\n')
   })
@@ -149,9 +149,9 @@ describe('init in an app of create-t3-app', () => {
       database: 'import postgres from "postgres";',
       opens: 'openPostgres({ pool: client.$client })',
     },
-    { app: 'MySQL', database: 'import mysql from "mysql2";', reason: 'neither libsql nor postgres.js' },
-    { app: 'Prisma', database: 'import { PrismaClient } from "x";', reason: 'the connections of Prisma' },
-    { app: 'Drizzle without tablesFilter', config: '', reason: 'drizzle-kit push drops tables' },
+    { app: 'MySQL', database: 'import mysql from "mysql2";', reason: 'only libsql and postgres.js' },
+    { app: 'Prisma', database: 'import { PrismaClient } from "x";', reason: 'Prisma does not share' },
+    { app: 'Drizzle without tablesFilter', config: '', reason: 'drizzle-kit push would drop' },
   ])('with $app, puts users where they are safe', async (scene, { expect }) => {
     const { database = 'import { createClient } from "@libsql/client";', config, opens, reason } = scene
     const app = createT3({

@@ -61,7 +61,7 @@ test('init leaves files to the user that are not as the CLI wrote them, and name
   const files = filesOf(app)
   for (const { path } of REPLACED_FILES) {
     expect(files[path]).toBe('// mine\n')
-    expect(stdout).toContain(`- Add to ${path} what docs/tanstack-start.md has in it.\n`)
+    expect(stdout).toContain(`- Add the code of docs/tanstack-start.md to ${path}.\n`)
   }
   expect(files).toMatchObject({ ...START_FILES, 'src/auth.ts': FILES['auth.ts'] })
   expect(files['src/routes/__root.tsx']).toContain('interface MyRouterContext {\n  client: AuthClient\n')

@@ -16,7 +16,7 @@ export function leaveOtherReads(
     const path = pathOf(source, member.ctx)
     if (path !== null && handled.has(path.fn)) continue
     if (isFunction(node) && handled.has(node)) continue
-    findings.leave(source, node, `reads ctx.${member.name} outside of a procedure. Check what calls it.`)
+    findings.leave(source, node, `reads ctx.${member.name} outside of a procedure. Check its callers.`)
   }
 }
 

@@ -51,7 +51,7 @@ export function moveGuards({ project, members, findings, trustsContext }: MoveOp
     findings.leave(
       source,
       argument ?? call,
-      'uses a middleware that was not found. It may set the user, so what follows stays.',
+      'uses a middleware that the codemod cannot find. It may set the user, so the code after it stays.',
     )
     return 'unknown'
   }
@@ -81,12 +81,12 @@ export function moveGuards({ project, members, findings, trustsContext }: MoveOp
     const keeps = keepsUser(source, fn)
     if (keeps && (before === 'guarded' || !readsUser(source, fn))) {
       if (before !== 'guarded' && rejectsCalls(fn))
-        findings.leave(source, fn, 'this middleware rejects callers by something else than ctx. It stays.')
+        findings.leave(source, fn, 'this middleware rejects calls for a reason that is not in ctx. It stays.')
       return before
     }
     if (keeps || readsUser(source, fn))
       findings.leave(source, guard.at, `the middleware ${guard.reason}. It stays.`)
-    else findings.leave(source, fn, 'the middleware may set the user, so what follows stays.')
+    else findings.leave(source, fn, 'the middleware may set the user, so the code after it stays.')
     return 'unknown'
   }
 
@@ -101,11 +101,11 @@ export function moveGuards({ project, members, findings, trustsContext }: MoveOp
     const [member] = read
     const sources = members.filter(({ name }) => read.has(name))
     if (sources.length === 0)
-      return `no createContext that sets ctx.${member} was found. Check what it does, then pass --trust-context.`
+      return `the codemod found no createContext that sets ctx.${member}. Check what your context verifies, then pass --trust-context.`
     const doubtful = sources.find(({ doubt }) => doubt !== null)
     if (doubtful === undefined) return null
     const place = `${doubtful.source.path}:${lineOf(doubtful.source, doubtful.at)}`
-    return `ctx.${doubtful.name} may depend on more than the session: ${place} has "${doubtful.doubt}". Add such checks as middlewares, then pass --trust-context.`
+    return `ctx.${doubtful.name} may depend on more than the session: ${place} has "${doubtful.doubt}". Move such checks into middlewares, then pass --trust-context.`
   }
 
   function evaluateName({ source, binding }: NonNullable<ReturnType<Project['find']>>): string | null {

@@ -102,7 +102,7 @@ export function readGuard(source: Source, fn: FunctionNode): Guard | Obstacle {
     const awaited = argument?.type === 'AwaitExpression' ? argument.argument : argument
     const call = awaited && peel(awaited)
     if (call?.type !== 'CallExpression' || pathIn(call.callee) !== 'next')
-      return { at: statement, reason: 'returns something else than next()' }
+      return { at: statement, reason: 'does not return next()' }
     const [options, ...more] = call.arguments
     const properties = options === undefined ? [] : propertiesOf(options)
     const isPlain = properties?.every(
@@ -110,7 +110,7 @@ export function readGuard(source: Source, fn: FunctionNode): Guard | Obstacle {
         property.type === 'Property' && keyOf(property) === 'ctx' && isSame(property.value, ['ctx']),
     )
     if (isPlain && more.length === 0) return null
-    return { at: call, reason: `passes more than the user on: ${quote(source, call)}` }
+    return { at: call, reason: `passes on more than the user: ${quote(source, call)}` }
   }
 
   /** Returns whether a value is what the path leads to already, or a copy of it. */
@@ -139,7 +139,7 @@ export function readGuard(source: Source, fn: FunctionNode): Guard | Obstacle {
     }
     const isGuard = members.size > 0 && statements.at(-1)?.type === 'ReturnStatement'
     if (isGuard && fn.params.length === 1 && !fn.generator) return null
-    return { at: fn, reason: 'reads the user, and rejects nothing' }
+    return { at: fn, reason: 'reads the user but rejects no call' }
   }
 }
 

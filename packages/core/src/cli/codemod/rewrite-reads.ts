@@ -27,7 +27,7 @@ export function rewriteReads({ source, fn, state, findings }: Reader): void {
           node,
           `a public procedure reads ctx.${member}. Guard it, or use optionalSessionMiddleware.`,
         )
-      if (state === 'unknown') findings.leave(source, node, `reads ctx.${member}, and no guard was moved.`)
+      if (state === 'unknown') findings.leave(source, node, `reads ctx.${member}, but no guard was moved.`)
       continue
     }
     const name = member === 'user' ? field : userField
@@ -44,11 +44,7 @@ export function rewriteReads({ source, fn, state, findings }: Reader): void {
     const range = rangeOf(source, node)
     if (range !== null && !isWritten) findings.edit(source, range, '.user')
     else
-      findings.leave(
-        source,
-        node,
-        `reads "${firstLineOf(source, node)}". It is ctx.user now, and still works.`,
-      )
+      findings.leave(source, node, `reads "${firstLineOf(source, node)}". This still works. Prefer ctx.user.`)
   }
 }
 

@@ -20,7 +20,7 @@ export interface Plan {
 
 const NEW_APP_PACKAGES = ['@trpc/client', 'hono', '@hono/node-server', 'typescript', '@types/node']
 
-/** Frameworks whose files `init` doesn't write, and the guide to each. */
+/** Guides for apps whose files `init` doesn't write. */
 const GUIDES: Partial<Record<Framework, string>> = {
   'Next.js': 'docs/nextjs.md',
   'TanStack Start': 'docs/tanstack-start.md',
@@ -135,7 +135,7 @@ function byHand(
   guide: string | undefined,
 ): string[] {
   if (guide !== undefined)
-    return [`"sallyport init" doesn't write the files of a ${framework} app yet. Follow ${guide}.`]
+    return [`For this ${framework} app, "sallyport init" writes only keys. Follow ${guide}.`]
   if (isNew) return []
   const mounting = (framework && MOUNTING[framework]) ?? 'docs/server.md'
   const tsconfig = readIfExists('tsconfig.json')

@@ -37,5 +37,5 @@ function describeEdit({ path, replacements }: Edit): string {
   const lines = (text: string, sign: string) =>
     text.split('\n').map((line) => (line === '' ? '' : `    ${sign} ${line}`))
   const hunks = replacements.flatMap(([before, after]) => [...lines(before, '-'), ...lines(after, '+')])
-  return [`In ${path}, which init doesn't recognize:`, ...hunks.filter((line) => line !== '')].join('\n')
+  return [`Edit ${path}, which init doesn't recognize:`, ...hunks.filter((line) => line !== '')].join('\n')
 }

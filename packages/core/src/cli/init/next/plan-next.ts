@@ -33,7 +33,7 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
     files: Object.entries(files).map(([name, text]) => newFile(join(app.folder, name), text)),
     edits: steps.edits,
     byHand: [
-      ...taken.map(([name]) => `${join(app.folder, name)} exists. Add what docs/nextjs.md has in it.`),
+      ...taken.map(([name]) => `${join(app.folder, name)} exists. Add the code of docs/nextjs.md to it.`),
       ...steps.byHand,
     ],
     packages: ['kysely', ...steps.packages],
@@ -64,7 +64,7 @@ function planEmpty({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
     edits: layout.changes,
     byHand: [
       ...layout.byHand,
-      `Sign up at /sign-in. Add procedures to ${join(folder, 'router.ts')}, and a page: docs/nextjs.md has app/me/page.tsx.`,
+      `Sign up at /sign-in. Add procedures to ${join(folder, 'router.ts')}, and pages as app/me/page.tsx in docs/nextjs.md.`,
     ],
     packages: [
       'better-sqlite3',

@@ -34,7 +34,7 @@ export function planT3(): NextSteps {
         ? []
         : [`Users are in data/auth.db, a SQLite file, because ${database.reason}`]),
       `In your routers, replace publicProcedure with protectedProcedure of ${ROUTER}.`,
-      'In pages, put components that call such a procedure into <SignedIn> of @sallyport/trpc/react. Sign up at /sign-in.',
+      'In pages, wrap components that call such a procedure in <SignedIn> of @sallyport/trpc/react. Sign up at /sign-in.',
     ],
     packages: database === null || database.kind === 'own' ? ['better-sqlite3'] : [],
   }
@@ -50,18 +50,18 @@ function findDatabase(client: string): { kind: T3Database; reason?: string } {
   if (client.includes('PrismaClient'))
     return {
       kind: 'own',
-      reason: 'no other library can use the connections of Prisma. Others: docs/databases.md.',
+      reason: 'Prisma does not share its connections. For another database, see docs/databases.md.',
     }
   if (kind === 'own')
     return {
       kind,
-      reason: 'the database of the app is neither libsql nor postgres.js. See docs/databases.md.',
+      reason: 'init can share only libsql and postgres.js. For another database, see docs/databases.md.',
     }
   if (readIfExists('drizzle.config.ts')?.includes('tablesFilter')) return { kind }
   return {
     kind: 'own',
     reason:
-      'drizzle-kit push drops tables that drizzle.config.ts does not exclude: docs/databases.md#your-migration-tool.',
+      'drizzle.config.ts has no tablesFilter, so drizzle-kit push would drop the tables of Sallyport. See docs/databases.md#your-migration-tool.',
   }
 }
 

@@ -63,7 +63,7 @@ function planReplaced(): { changes: Change[]; byHand: string[] } {
   return {
     changes: planned.flatMap(({ isExpected, ...change }) => (isExpected ? [change] : [])),
     byHand: planned.flatMap(({ isExpected, path }) =>
-      isExpected ? [] : [`Add to ${path} what docs/tanstack-start.md has in it.`],
+      isExpected ? [] : [`Add the code of docs/tanstack-start.md to ${path}.`],
     ),
   }
 }
