@@ -79,8 +79,9 @@ export async function openSocket({ host }: Node, caller: SignedIn): Promise<Sock
   const listeners = new Map<number, (message: Message | { closed: number }) => void>()
   let lastId = 0
   socket.on('message', (data) => {
+    if (String(data) === 'PING') return socket.send('PONG')
     const parsed = message.safeParse(JSON.parse(String(data)))
-    // Anything else is a ping, or a request to reconnect.
+    // Anything else is a request to reconnect.
     if (parsed.success) listeners.get(parsed.data.id)?.(parsed.data)
   })
   const closed = new Promise<number>((resolve) => {

@@ -166,7 +166,11 @@ describe('limits', () => {
   })
 
   test('are configurable', () => {
-    expect(authHandlerOptions).toEqual({ maxBatchSize: 20, maxBodySize: 65_536 })
+    expect(authHandlerOptions).toEqual({
+      maxBatchSize: 20,
+      maxBodySize: 65_536,
+      keepAlive: { enabled: true },
+    })
     expect(webSocketOptions(server.config).maxPayload).toBe(65_536)
   })
 })
