@@ -1,10 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { readApp } from '../../packages/trpc/test/next/write-files.ts'
 import { run } from '../test-packages/run.ts'
 import type { App } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
 import { countLines } from './count-lines.ts'
+import { editFiles } from './edit-files.ts'
 import { callFirst, installApp, installPackages, mockFonts, proveBuilt, runInit } from './init-app.ts'
 
 /** An empty app of create-next-app, to which `init` adds tRPC and auth. */
@@ -30,12 +30,10 @@ export const createNextApp: App = {
     await callFirst('me', { cwd, env })
     countLines(cwd)
 
-    for (const [path, text] of readApp()) {
-      // `init` has added the providers to the layout of the app.
-      if (path === 'app/layout.tsx') continue
-      mkdirSync(dirname(join(cwd, 'src', path)), { recursive: true })
-      writeFileSync(join(cwd, 'src', path), text)
-    }
+    const files = readApp()
+    // `init` has added the providers to the layout of the app.
+    files.delete('app/layout.tsx')
+    editFiles(join(cwd, 'src'), Object.fromEntries(files))
     const ban = (email: string) => banInSqlite(join(cwd, 'data/app.db'), email)
     await proveBuilt(cwd, { env, browser, ban })
   },

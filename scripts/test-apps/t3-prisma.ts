@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { prismaApp } from '../../packages/trpc/test/databases/prisma-app.ts'
@@ -13,17 +13,13 @@ import { editFiles } from './edit-files.ts'
 export function installWithoutEngines(cwd: string): void {
   editFiles(cwd, {
     'package.json': [['"dependencies": {', '"dependencies": {\n    "@prisma/adapter-libsql": "^6.19.0",']],
-  })
-  editFiles(cwd, {
     'prisma/schema.prisma': [['../generated/prisma"', '../generated/prisma"\n    engineType = "client"']],
-  })
-  editFiles(cwd, {
     'src/server/db.ts': [
       ['import { env }', 'import { PrismaLibSQL } from "@prisma/adapter-libsql";\nimport { env }'],
       ['new PrismaClient({', 'new PrismaClient({\n    adapter: new PrismaLibSQL({ url: env.DATABASE_URL }),'],
     ],
+    '.npmrc': 'ignore-scripts=true\n',
   })
-  writeFileSync(join(cwd, '.npmrc'), 'ignore-scripts=true\n')
   install(cwd)
   const prisma = createRequire(`${cwd}/`).resolve('prisma/build/index.js')
   // Paths of any files: with them, Prisma downloads no engine, and `generate` doesn't run them.

@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { editFiles } from './edit-files.ts'
 
 /** The pages of the contract of `proveApp`, in the style of the app. */
@@ -70,22 +68,15 @@ const PROCEDURES = `  post: postRouter,
   }),
 `
 
-/** Adds what \`proveApp\` needs: two pages, three procedures, larger bodies, and a link for subscriptions. */
+/** Adds what `proveApp` needs: two pages, three procedures, larger bodies, and a link for subscriptions. */
 export function addProofs(cwd: string): void {
-  for (const [path, text] of Object.entries(PAGES)) {
-    mkdirSync(dirname(join(cwd, path)), { recursive: true })
-    writeFileSync(join(cwd, path), text)
-  }
   editFiles(cwd, {
+    ...PAGES,
     'src/server/api/root.ts': [
       ['createTRPCRouter }', 'createTRPCRouter, protectedProcedure }'],
       ['  post: postRouter,\n', PROCEDURES],
     ],
-  })
-  editFiles(cwd, {
     'src/server/next.ts': [['router: appRouter,', 'router: appRouter,\n  maxBodySize: 100_000,']],
-  })
-  editFiles(cwd, {
     'src/trpc/react.tsx': [
       ['createAuthClient }', 'createAuthClient, subscriptionLink }'],
       ['loggerLink }', 'loggerLink, splitLink }'],
