@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cookieFetch } from '../../packages/trpc/test/support/cookie-fetch.ts'
 import type { Browser } from './app.ts'
+import { countHandles } from './count-handles.ts'
 
 const EMAIL = 'alan@example.com'
 const CREDENTIALS = { email: EMAIL, password: 'a long enough password' }
@@ -77,7 +78,8 @@ export async function proveReloads(
   const headers = { 'x-sallyport': '1' }
   const call = () => fetch(`${origin}/api/auth/backend/token`, { headers })
   assert.equal((await call()).status, 401)
-  const before = countConnections(pid)
+  const count = () => countHandles(pid, join(cwd, 'data/app.db'))
+  const before = count()
   assert.ok(before > 0)
   for (let i = 0; i < 5; i++) {
     appendFileSync(path, `// ${i}\n`)
@@ -85,17 +87,5 @@ export async function proveReloads(
     assert.equal((await call()).status, 401)
   }
   writeFileSync(path, text)
-  assert.equal(countConnections(pid), before)
-}
-
-function countConnections(pid: number): number {
-  const folder = `/proc/${pid}/fd`
-  const targets = readdirSync(folder).map((fd) => {
-    try {
-      return readlinkSync(join(folder, fd))
-    } catch {
-      return ''
-    }
-  })
-  return targets.filter((target) => target.endsWith('app.db')).length
+  assert.equal(count(), before)
 }
