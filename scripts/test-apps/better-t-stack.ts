@@ -1,17 +1,18 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
+import { freePort } from '../../packages/trpc/test/next/run-next.ts'
 import { install } from '../test-packages/create-project.ts'
-import type { Library } from '../test-packages/pack-libraries.ts'
+import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
 import { FEATURES, GLOBALS, PROTECTION } from './better-t-stack-edits.ts'
-import { countChanges } from './count-changes.ts'
+import { printChanges } from './count-changes.ts'
 import { editFiles } from './edit-files.ts'
 import { proveApp } from './prove-app.ts'
-import { freePort, serve } from './serve.ts'
+import { serve } from './serve.ts'
 
 const CHOICES = {
   frontend: 'tanstack-router',
@@ -42,8 +43,7 @@ export const betterTStackApp: App = {
     editFiles(folder, FEATURES)
     cpSync(folder, before, { recursive: true })
     editFiles(folder, PROTECTION)
-    const { changed, added } = countChanges(before, folder, Object.keys(PROTECTION))
-    console.log(`better-t-stack: ${changed} lines of the unguarded app change, and ${added} are in new files`)
+    printChanges('better-t-stack', { before, after: folder, files: Object.keys(PROTECTION) })
     editFiles(folder, GLOBALS)
     installShop(folder, libraries)
 
@@ -65,12 +65,11 @@ export const betterTStackApp: App = {
 
 function installShop(folder: string, libraries: readonly Library[]): void {
   const peers = peersAt('highest', libraries)
-  const tarballs = Object.fromEntries(libraries.map(({ name, tarball }) => [name, `file:${tarball}`]))
   const file = join(folder, 'package.json')
   const manifest = JSON.parse(readFileSync(file, 'utf8'))
   const trpc = { '@trpc/client': peers['@trpc/client'], '@trpc/server': peers['@trpc/server'] }
   Object.assign(manifest, {
-    dependencies: { ...manifest.dependencies, ...tarballs, kysely: peers.kysely },
+    dependencies: { ...manifest.dependencies, ...tarballsOf(libraries), kysely: peers.kysely },
     // Later versions need a package that isn't in the registry.
     overrides: { 'rolldown-plugin-dts': '0.28.8', '@trpc/tanstack-react-query': trpc },
   })

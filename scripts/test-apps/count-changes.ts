@@ -8,6 +8,18 @@ export interface Changes {
   readonly added: number
 }
 
+interface Compared {
+  readonly before: string
+  readonly after: string
+  readonly files: readonly string[]
+}
+
+/** Prints how many lines protect an app. */
+export function printChanges(name: string, { before, after, files }: Compared): void {
+  const { changed, added } = countChanges(before, after, files)
+  console.log(`${name}: ${changed} lines of the unguarded app change, and ${added} are in new files`)
+}
+
 /** Compares files of a guarded app with those of the unguarded one. Blank lines don't count. */
 export function countChanges(before: string, after: string, files: readonly string[]): Changes {
   const lines = { changed: 0, added: 0 }

@@ -1,10 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readDocuments } from '../../packages/trpc/test/documents/read-documents.ts'
 import { install } from '../test-packages/create-project.ts'
+import { tarballsOf } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App } from './app.ts'
+import { editFiles } from './edit-files.ts'
 
 const INDEX = `import { AuthProvider, useAuth } from '@sallyport/trpc/react'
 import { registerRootComponent } from 'expo'
@@ -40,10 +41,9 @@ export const expoApps: readonly App[] = [
     async test({ root, libraries }) {
       const folder = join(root, 'expo')
       const { next: _, pg: __, 'better-sqlite3': ___, ...peers } = peersAt('highest', libraries)
-      const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
       const dependencies = {
         ...peers,
-        ...Object.fromEntries(tarballs),
+        ...tarballsOf(libraries),
         expo: '^56.0.0',
         'expo-constants': '~56.0.0',
         'expo-linking': '~56.0.0',
@@ -63,8 +63,7 @@ export const expoApps: readonly App[] = [
       for (const page of ['README.md', 'docs/expo.md'])
         for (const { name, code } of readDocuments().find(({ path }) => path === page)?.blocks ?? [])
           if (name?.endsWith('.ts')) files.set(`src/${name}`, code)
-      mkdirSync(join(folder, 'src'), { recursive: true })
-      for (const [name, text] of files) writeFileSync(join(folder, name), text)
+      editFiles(folder, Object.fromEntries(files))
       install(folder)
       run(process.execPath, ['node_modules/typescript/bin/tsc'], { cwd: folder })
       const args = ['export', '--platform', 'android', '--no-bytecode']

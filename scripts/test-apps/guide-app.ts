@@ -1,13 +1,14 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
 import { serveNext } from '../../packages/trpc/test/next/run-next.ts'
-import { install } from '../test-packages/create-project.ts'
-import type { Library } from '../test-packages/pack-libraries.ts'
+import { install, OVERRIDES } from '../test-packages/create-project.ts'
+import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
+import { editFiles } from './edit-files.ts'
 import type { Files } from './guide-files.ts'
 import type { ServedApp } from './proofs.ts'
 import { proveApp } from './prove-app.ts'
@@ -35,10 +36,7 @@ export function guideApp({ name, files, builds, server, ...options }: GuideAppOp
     name,
     async test({ root, libraries, browser }) {
       const folder = join(root, name)
-      for (const [path, text] of Object.entries(files)) {
-        mkdirSync(dirname(join(folder, path)), { recursive: true })
-        writeFileSync(join(folder, path), text)
-      }
+      editFiles(folder, files)
       installApp(folder, { libraries, dependencies: options.dependencies })
       for (const [script, ...args] of builds)
         run(process.execPath, [join('node_modules', script), ...args], { cwd: folder })
@@ -62,24 +60,18 @@ function installApp(
     dependencies,
   }: { libraries: readonly Library[]; dependencies: Readonly<Record<string, string>> },
 ): void {
-  const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
   const peers = peersAt('highest', libraries)
   const used = ['@trpc/client', '@trpc/server', 'better-sqlite3', 'kysely', 'zod']
   const manifest = {
     private: true,
     type: 'module',
     dependencies: {
-      ...Object.fromEntries(tarballs),
+      ...tarballsOf(libraries),
       ...Object.fromEntries(Object.entries(peers).filter(([name]) => used.includes(name))),
       '@types/node': '^26.6.6',
       ...dependencies,
     },
-    // The adapter for TanStack Query names one version of tRPC: see docs/react.md.
-    ...('@trpc/tanstack-react-query' in dependencies && {
-      overrides: {
-        '@trpc/tanstack-react-query': { '@trpc/client': '$@trpc/client', '@trpc/server': '$@trpc/server' },
-      },
-    }),
+    ...('@trpc/tanstack-react-query' in dependencies && { overrides: OVERRIDES }),
   }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
   install(folder)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
 import { install } from '../test-packages/create-project.ts'
-import type { Library } from '../test-packages/pack-libraries.ts'
+import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
 import { run } from '../test-packages/run.ts'
 import type { Place } from './app.ts'
 import { proveApp } from './prove-app.ts'
@@ -13,7 +13,7 @@ import { proveApp } from './prove-app.ts'
 export function installApp(cwd: string, libraries: readonly Library[], installIt = install): void {
   const path = join(cwd, 'package.json')
   const manifest: { dependencies: Record<string, string> } = JSON.parse(readFileSync(path, 'utf8'))
-  for (const { name, tarball } of libraries) manifest.dependencies[name] = `file:${tarball}`
+  Object.assign(manifest.dependencies, tarballsOf(libraries))
   writeFileSync(path, JSON.stringify(manifest, null, 2))
   installIt(cwd)
   run('git', ['init', '-q'], { cwd })
@@ -59,9 +59,15 @@ interface Proof extends Pick<Place, 'browser'> {
 export async function proveBuilt(cwd: string, { env, browser, ban, isSuperjson }: Proof): Promise<void> {
   await runNext(['build'], { cwd, env })
   await using server = await serveNext({ args: ['start'] }, { cwd, env })
-  const { SIGNING_KEYS: signingKeys = '' } = parseEnv(readFileSync(join(cwd, '.env'), 'utf8'))
+  const { SIGNING_KEYS: signingKeys } = keysIn(cwd)
   const { origin } = server
   await proveApp({ origin, signingKeys, isSuperjson: isSuperjson ?? false, ban }, browser)
+}
+
+/** Returns the keys that `init` wrote. */
+export function keysIn(cwd: string): Record<'SIGNING_KEYS' | 'JWKS', string> {
+  const { SIGNING_KEYS = '', JWKS = '' } = parseEnv(readFileSync(join(cwd, '.env'), 'utf8'))
+  return { SIGNING_KEYS, JWKS }
 }
 
 /** Returns variables with which Next.js doesn't download fonts from another network. */

@@ -7,8 +7,8 @@ import { proveActions } from '../../packages/trpc/test/next/prove-actions.ts'
 import { type NextServer, runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
 import { writeFiles } from '../../packages/trpc/test/next/write-files.ts'
 import { cookieFetch } from '../../packages/trpc/test/support/cookie-fetch.ts'
-import { install } from '../test-packages/create-project.ts'
-import type { Library } from '../test-packages/pack-libraries.ts'
+import { install, OVERRIDES } from '../test-packages/create-project.ts'
+import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
@@ -66,14 +66,9 @@ function createApp(root: string, libraries: readonly Library[]): void {
   const file = join(root, 'next/package.json')
   const manifest = JSON.parse(readFileSync(file, 'utf8'))
   const { pg: _, rolldown: __, next: ___, react: ____, ...peers } = peersAt('highest', libraries)
-  const tarballs = Object.fromEntries(libraries.map(({ name, tarball }) => [name, `file:${tarball}`]))
-  const added = { ...peers, ...tarballs, '@trpc/tanstack-react-query': '^11.4.4' }
-  // The adapter for TanStack Query names one version of tRPC: see docs/react.md.
-  const overrides = {
-    '@trpc/tanstack-react-query': { '@trpc/client': '$@trpc/client', '@trpc/server': '$@trpc/server' },
-  }
+  const added = { ...peers, ...tarballsOf(libraries), '@trpc/tanstack-react-query': '^11.4.4' }
   const dependencies = { ...manifest.dependencies, ...added }
-  writeFileSync(file, JSON.stringify({ ...manifest, dependencies, overrides }))
+  writeFileSync(file, JSON.stringify({ ...manifest, dependencies, overrides: OVERRIDES }))
   install(join(root, 'next'))
 }
 

@@ -1,16 +1,18 @@
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
+import { freePort } from '../../packages/trpc/test/next/run-next.ts'
 import { install } from '../test-packages/create-project.ts'
-import type { Library } from '../test-packages/pack-libraries.ts'
+import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
-import { countChanges } from './count-changes.ts'
+import { printChanges } from './count-changes.ts'
+import { editFiles } from './edit-files.ts'
 import { proveApp } from './prove-app.ts'
-import { freePort, serve } from './serve.ts'
+import { serve } from './serve.ts'
 
 /** The apps with and without authentication. */
 const BEFORE = fileURLToPath(new URL('../../packages/trpc/test/apps/before', import.meta.url))
@@ -36,10 +38,9 @@ export const nodeApps: readonly App[] = SERVERS.map((setup) => ({
 }))
 
 function installNode(folder: string, libraries: readonly Library[]): void {
-  const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
   const peers = peersAt('highest', libraries)
   const dependencies = {
-    ...Object.fromEntries(tarballs),
+    ...tarballsOf(libraries),
     '@fastify/websocket': '^11.3.6',
     '@hono/node-server': '^2.1.8',
     '@trpc/client': peers['@trpc/client'],
@@ -53,10 +54,11 @@ function installNode(folder: string, libraries: readonly Library[]): void {
     ws: '^8.23.0',
     zod: '^4.6.0',
   }
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }))
-  writeFileSync(join(folder, 'vite.config.ts'), VITE)
-  writeFileSync(join(folder, 'index.html'), '<body><script type="module" src="/src/main.ts"></script></body>')
+  editFiles(folder, {
+    'package.json': JSON.stringify({ private: true, type: 'module', dependencies }),
+    'vite.config.ts': VITE,
+    'index.html': '<body><script type="module" src="/src/main.ts"></script></body>',
+  })
   install(folder)
 }
 
@@ -71,8 +73,7 @@ async function testServer(
 ): Promise<void> {
   const { server, links } = setup
   const files = ['auth.config.ts', 'auth.ts', 'auth-client.ts', 'context.ts', 'router.ts']
-  const { changed, added } = countChanges(BEFORE, AFTER, [...files, `${server}.ts`, `${links}.ts`])
-  console.log(`${server}: ${changed} lines of the unguarded app change, and ${added} are in new files`)
+  printChanges(server, { before: BEFORE, after: AFTER, files: [...files, `${server}.ts`, `${links}.ts`] })
   const src = join(folder, 'src')
   for (const old of ['src', 'dist', 'app.db', 'app.db-shm', 'app.db-wal'])
     rmSync(join(folder, old), { recursive: true, force: true })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startPostgres } from '../../packages/core/test/support/embedded-postgres.ts'
@@ -11,9 +11,11 @@ import { proveRuntime } from '../../packages/trpc/test/runtimes/prove-runtime.ts
 import { serveWorker } from '../../packages/trpc/test/runtimes/serve-worker.ts'
 import { type StoreName, writeRuntimeApp } from '../../packages/trpc/test/runtimes/write-runtime-app.ts'
 import { install } from '../test-packages/create-project.ts'
+import { tarballsOf } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
+import { editFiles } from './edit-files.ts'
 
 type Environment = Readonly<Record<string, string>>
 type Keys = Awaited<ReturnType<typeof appKeys>>
@@ -63,21 +65,17 @@ function createApp({ root, libraries }: Place, store: StoreName): string {
   const installed = join(root, 'runtimes')
   if (!existsSync(installed)) {
     const { next: _, react: __, '@tanstack/react-query': ___, ...peers } = peersAt('highest', libraries)
-    const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
     const dependencies = {
       ...peers,
-      ...Object.fromEntries(tarballs),
+      ...tarballsOf(libraries),
       '@hono/node-server': '^2.1.8',
       ws: '^8.23.0',
       bun: '^1.4.5',
       deno: '^2.9.6',
       wrangler: '4.110.0',
     }
-    mkdirSync(installed)
-    writeFileSync(
-      join(installed, 'package.json'),
-      JSON.stringify({ private: true, type: 'module', dependencies }),
-    )
+    const manifest = { private: true, type: 'module', dependencies }
+    editFiles(installed, { 'package.json': JSON.stringify(manifest) })
     install(installed)
   }
   const folder = mkdtempSync(join(installed, 'app-'))

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
 import { runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
 import { writeFiles } from '../../packages/trpc/test/next/write-files.ts'
 import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
-import { countChanges } from './count-changes.ts'
+import { printChanges } from './count-changes.ts'
 import { editFiles } from './edit-files.ts'
 import { newNextApp } from './next.ts'
 import { proveApp } from './prove-app.ts'
@@ -22,10 +21,9 @@ export const sseChatApp: App = {
     const [folder, before] = [newNextApp(root, libraries), join(root, 'next-sse-chat-before')]
     writeFiles(folder, {})
     editFiles(folder, CHAT_FILES)
-    mkdirSync(before)
     editFiles(before, UNGUARDED_CHAT)
-    const { changed, added } = countChanges(before, folder, [...OWN_FILES, ...Object.keys(UNGUARDED_CHAT)])
-    console.log(`next-sse-chat: ${changed} lines of the unguarded app change, and ${added} are in new files`)
+    const files = [...OWN_FILES, ...Object.keys(UNGUARDED_CHAT)]
+    printChanges('next-sse-chat', { before, after: folder, files })
     const env = { ...(await appKeys()), DATABASE_URL: `file:${join(folder, 'app.db')}` }
     await runNext(['build'], { cwd: folder })
     await using server = await serveNext({ args: ['start'] }, { cwd: folder, env })

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseEnv } from 'node:util'
 import { readDocuments } from '../../packages/trpc/test/documents/read-documents.ts'
 import { type NextServer, serveNext } from '../../packages/trpc/test/next/run-next.ts'
-import { install } from '../test-packages/create-project.ts'
 import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
 import { countLines } from './count-lines.ts'
+import { installApp, installPackages, keysIn, runInit } from './init-app.ts'
 import { proveApp } from './prove-app.ts'
 import { writeStartPages } from './start-pages.ts'
 import { proveReloads, proveStart } from './start-proofs.ts'
@@ -41,11 +40,11 @@ async function testApp({ root, libraries, browser }: Place, serve: Serve): Promi
   const cwd = join(root, 'start')
   if (!existsSync(cwd)) createApp({ root, libraries })
   for (const suffix of ['', '-shm', '-wal']) rmSync(join(cwd, `data/app.db${suffix}`), { force: true })
-  const { SIGNING_KEYS: signingKeys = '', JWKS = '' } = parseEnv(readFileSync(join(cwd, '.env'), 'utf8'))
-  await using server = await serve(cwd, { SIGNING_KEYS: signingKeys, JWKS })
+  const keys = keysIn(cwd)
+  await using server = await serve(cwd, keys)
   const { origin } = server
   const ban = (email: string) => banInSqlite(join(cwd, 'data/app.db'), email)
-  await proveApp({ origin, signingKeys, isSuperjson: true, ban }, browser)
+  await proveApp({ origin, signingKeys: keys.SIGNING_KEYS, isSuperjson: true, ban }, browser)
   await proveStart(origin, browser)
   await proveReloads(origin, { cwd, pid: server.pid })
 }
@@ -56,22 +55,14 @@ function createApp({ root, libraries }: Pick<Place, 'root' | 'libraries'>): void
   const options = '--package-manager npm --framework React -y --deployment nitro --no-toolchain'
   const without = ['--no-git', '--no-install', '--no-intent', ...options.split(' ')]
   run('npx', ['-y', CLI, 'create', 'start', '--add-ons', 'tRPC', ...without], { cwd: root })
-  const path = join(cwd, 'package.json')
-  const manifest: { dependencies: Record<string, string> } = JSON.parse(readFileSync(path, 'utf8'))
-  for (const { name, tarball } of libraries) manifest.dependencies[name] = `file:${tarball}`
-  writeFileSync(path, JSON.stringify(manifest, null, 2))
-  install(cwd)
-  run('git', ['init', '-q'], { cwd })
-  run('git', ['add', '-A'], { cwd })
-  run('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '-qm', 'app'], { cwd })
-
-  const printed = run('npx', ['sallyport', 'init', '--yes'], { cwd })
-  assert.match(printed, /\nNext:\n {2}npm i kysely better-sqlite3 && npm run dev\n$/)
+  installApp(cwd, libraries)
+  const packages = runInit(cwd)
+  assert.deepEqual(packages, ['kysely', 'better-sqlite3'])
   const blocks = guideBlocks()
   for (const [name, text] of blocks)
     if (!/(me|rotate-key)\.tsx?$/.test(name)) assert.equal(readFileSync(join(cwd, name), 'utf8'), text, name)
   countLines(cwd)
-  run('npm', ['install', 'kysely', 'better-sqlite3', '--no-audit', '--no-fund', '--loglevel=error'], { cwd })
+  installPackages(cwd, packages)
   writeStartPages(cwd, blocks)
   run('npx', ['vite', 'build'], { cwd })
 }

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Library } from './pack-libraries.ts'
+import { type Library, tarballsOf } from './pack-libraries.ts'
 import { run } from './run.ts'
 
 /** A project outside the workspace with both libraries installed. */
@@ -14,23 +14,22 @@ export interface Project {
 
 const APP = fileURLToPath(new URL('../../packages/trpc/test/types/installed', import.meta.url))
 
+/** The adapter for TanStack Query names one version of tRPC: see docs/react.md. */
+export const OVERRIDES = {
+  '@trpc/tanstack-react-query': { '@trpc/client': '$@trpc/client', '@trpc/server': '$@trpc/server' },
+} as const
+
 /** Creates a project with the app of the test, and installs the tarballs with npm. */
 export function createProject(
   folder: string,
   libraries: readonly Library[],
   dependencies: Readonly<Record<string, string>>,
 ): Project {
-  const tarballs = libraries.map(({ name, tarball }) => [name, `file:${tarball}`])
   const manifest = {
     private: true,
     type: 'module',
-    dependencies: { ...Object.fromEntries(tarballs), ...dependencies },
-    // The adapter for TanStack Query names one version of tRPC: see docs/react.md.
-    ...('@trpc/tanstack-react-query' in dependencies && {
-      overrides: {
-        '@trpc/tanstack-react-query': { '@trpc/client': '$@trpc/client', '@trpc/server': '$@trpc/server' },
-      },
-    }),
+    dependencies: { ...tarballsOf(libraries), ...dependencies },
+    ...('@trpc/tanstack-react-query' in dependencies && { overrides: OVERRIDES }),
   }
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2))

@@ -19,6 +19,11 @@ interface Manifest {
   readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>
 }
 
+/** Returns the tarballs as dependencies of a package.json. */
+export function tarballsOf(libraries: readonly Library[]): Record<string, string> {
+  return Object.fromEntries(libraries.map(({ name, tarball }) => [name, `file:${tarball}`]))
+}
+
 /** Builds and packs both libraries. */
 export function packLibraries(folder: string): Library[] {
   return ['core', 'trpc'].map((name) => {
