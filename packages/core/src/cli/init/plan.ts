@@ -7,7 +7,7 @@ import { isIgnored } from './git.ts'
 import { planNext } from './next/plan-next.ts'
 import { planStart } from './start/plan-start.ts'
 import { newFile, type Steps } from './steps.ts'
-import { FILES, TSCONFIG } from './templates.ts'
+import { FILES, ownDatabase, TSCONFIG } from './templates.ts'
 
 /** What `init` does in an app, and what is left to do by hand. */
 export interface Plan {
@@ -96,16 +96,7 @@ function planFiles({ folder, isNew, usesDatabaseUrl }: DetectedApp): Change[] {
     'context.ts',
     ...(isNew ? (['router.ts', 'server.ts'] as const) : []),
   ] as const
-  const files = names.map((name) => {
-    const text = FILES[name]
-    const after = usesDatabaseUrl
-      ? text.replace(
-          "process.env.DATABASE_URL ?? 'file:data/app.db'",
-          "process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'",
-        )
-      : text
-    return newFile(join(folder, name), after)
-  })
+  const files = names.map((name) => newFile(join(folder, name), ownDatabase(FILES[name], usesDatabaseUrl)))
   const hasTsconfig = readIfExists('tsconfig.json') !== null
   return isNew && !hasTsconfig ? [...files, newFile('tsconfig.json', TSCONFIG)] : files
 }

@@ -14,3 +14,8 @@ export interface Steps {
 }
 
 export const newFile = (path: string, after: string): Change => ({ path, before: null, after })
+
+/** Returns the command that starts the development server, from the one that adds packages. */
+export function devCommand(addPackages: string): string {
+  return `${addPackages === 'npm i' ? 'npm run' : addPackages.replace('add', 'run')} dev`
+}

@@ -60,6 +60,15 @@ serve({ fetch: app.fetch, port: 3000 }, ({ port }) => console.log(\`http://local
 `,
 } as const
 
+/** Returns a file with another variable and database if the app has its own `DATABASE_URL`. */
+export function ownDatabase(text: string, usesDatabaseUrl: boolean): string {
+  if (!usesDatabaseUrl) return text
+  return text.replace(
+    "process.env.DATABASE_URL ?? 'file:data/app.db'",
+    "process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'",
+  )
+}
+
 /** As `docs/install.md` has it. */
 export const TSCONFIG = `{
   "compilerOptions": {

@@ -1,4 +1,4 @@
-import type { Edit } from './edits.ts'
+import type { Edit } from '../edits.ts'
 
 /** Adds the providers to the layout of create-next-app. */
 export function layoutEdit(path: string): Edit {

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { newFile, type Steps } from '../steps.ts'
-import { FILES } from '../templates.ts'
-import { planEdits } from './edits.ts'
+import { planEdits } from '../edits.ts'
+import { devCommand, newFile, type Steps } from '../steps.ts'
+import { FILES, ownDatabase } from '../templates.ts'
 import { layoutEdit } from './layout-edit.ts'
 import type { NextSteps } from './next-steps.ts'
 import { isT3, planT3 } from './plan-t3.ts'
@@ -28,7 +28,6 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
     ...steps.files,
     ...Object.fromEntries(Object.entries(shared).filter((file) => !isTaken(file))),
   }
-  const run = app.addPackages === 'npm i' ? 'npm run' : app.addPackages.replace('add', 'run')
   return {
     files: Object.entries(files).map(([name, text]) => newFile(join(app.folder, name), text)),
     edits: steps.edits,
@@ -37,7 +36,7 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
       ...steps.byHand,
     ],
     packages: ['kysely', ...steps.packages],
-    command: `${run} dev`,
+    command: devCommand(app.addPackages),
   }
 }
 
@@ -88,14 +87,6 @@ function planRouter({ usesDatabaseUrl }: DetectedApp): NextSteps {
     packages: ['better-sqlite3'],
   }
 }
-
-const ownDatabase = (text: string, usesDatabaseUrl: boolean): string =>
-  usesDatabaseUrl
-    ? text.replace(
-        "process.env.DATABASE_URL ?? 'file:data/app.db'",
-        "process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'",
-      )
-    : text
 
 /** The bundler finds modules without an extension, and create-next-app's tsconfig.json allows no other. */
 const withoutExtensions = (text: string): string => text.replaceAll(/( from '\.[^']*)\.tsx?'/g, "$1'")

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
 import { readIfExists } from '../changes.ts'
-import { type Edit, planEdits } from './edits.ts'
+import { type Edit, planEdits, sha256 } from '../edits.ts'
 import type { NextSteps } from './next-steps.ts'
 import { SIGN_IN_PAGE } from './sign-in-page.ts'
 import { t3Edits } from './t3-edits.ts'
@@ -72,6 +71,6 @@ const ROUTE_HASH = 'e778b82aea9e03d4a16c6f152dc648bac465726f3156d88fa9c0d36ec62a
 function routeEdit(after: string, alias: string): Edit {
   const before = readIfExists(ROUTE) ?? ''
   const text = before.replaceAll(`"${alias}`, '"~/').replaceAll(/\s|,(?=\s*[)}\]])/g, '')
-  const isKnown = createHash('sha256').update(text).digest('hex') === ROUTE_HASH
+  const isKnown = sha256(text) === ROUTE_HASH
   return { path: ROUTE, done: after, replacements: [[isKnown ? before : 'All lines', after]] }
 }

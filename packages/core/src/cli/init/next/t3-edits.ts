@@ -1,4 +1,4 @@
-import type { Edit } from './edits.ts'
+import type { Edit } from '../edits.ts'
 import { type From, providerEdit } from './t3-provider-edit.ts'
 
 interface T3App {

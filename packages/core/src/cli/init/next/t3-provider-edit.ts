@@ -1,4 +1,4 @@
-import type { Edit } from './edits.ts'
+import type { Edit } from '../edits.ts'
 
 /** Returns the end of an import of a file in `src/`. */
 export type From = (path: string) => string

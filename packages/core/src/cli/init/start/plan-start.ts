@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import { type Change, readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { type Edit, planEdits } from '../next/edits.ts'
-import { newFile, type Steps } from '../steps.ts'
-import { FILES } from '../templates.ts'
+import { type Edit, planEdits, sha256 } from '../edits.ts'
+import { devCommand, newFile, type Steps } from '../steps.ts'
+import { FILES, ownDatabase } from '../templates.ts'
 import { REPLACED_FILES } from './replaced-files.ts'
 import { START_FILES } from './templates.ts'
 
@@ -22,20 +21,13 @@ const ROOT_EDIT: Edit = {
 /** Plans an app with the add-on tRPC of `@tanstack/cli`; null for one without it. */
 export function planStart({ usesDatabaseUrl, addPackages }: DetectedApp): Steps | null {
   if (readIfExists('src/integrations/trpc/router.ts') === null) return null
-  const context = START_FILES['src/context.ts']
   const files = {
     ...START_FILES,
     'src/auth.ts': FILES['auth.ts'],
-    'src/context.ts': usesDatabaseUrl
-      ? context.replace(
-          "process.env.DATABASE_URL ?? 'file:data/app.db'",
-          "process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'",
-        )
-      : context,
+    'src/context.ts': ownDatabase(START_FILES['src/context.ts'], usesDatabaseUrl),
   }
   const replaced = planReplaced()
   const root = planEdits([ROOT_EDIT])
-  const run = addPackages === 'npm i' ? 'npm run' : addPackages.replace('add', 'run')
   return {
     files: Object.entries(files).map(([path, text]) => newFile(path, text)),
     edits: [...replaced.changes, ...root.changes],
@@ -45,7 +37,7 @@ export function planStart({ usesDatabaseUrl, addPackages }: DetectedApp): Steps 
       'Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.',
     ],
     packages: ['kysely', 'better-sqlite3'],
-    command: `${run} dev`,
+    command: devCommand(addPackages),
   }
 }
 
@@ -54,11 +46,7 @@ function planReplaced(): { changes: Change[]; byHand: string[] } {
   const open = REPLACED_FILES.filter(({ path, after }) => readIfExists(path) !== after)
   const planned = open.map(({ path, before: expected, after }) => {
     const before = readIfExists(path)
-    const isExpected =
-      createHash('sha256')
-        .update(before ?? '')
-        .digest('hex') === expected
-    return { path, before, after, isExpected }
+    return { path, before, after, isExpected: sha256(before ?? '') === expected }
   })
   return {
     changes: planned.flatMap(({ isExpected, ...change }) => (isExpected ? [change] : [])),

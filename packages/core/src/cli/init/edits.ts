@@ -1,4 +1,5 @@
-import { type Change, readIfExists } from '../changes.ts'
+import { createHash } from 'node:crypto'
+import { type Change, readIfExists } from './changes.ts'
 
 /** Changes to a file that a scaffold wrote. */
 export interface Edit {
@@ -22,6 +23,11 @@ export function planEdits(edits: readonly Edit[]): { changes: Change[]; byHand: 
     ),
     byHand: planned.flatMap(({ edit, after }) => (after === null ? [describeEdit(edit)] : [])),
   }
+}
+
+/** Returns the SHA-256 of a text, to recognize what a scaffold wrote. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** Returns null if the file isn't as expected. */
