@@ -13,10 +13,12 @@ export function asRoles(nodes: readonly (Node | null)[]): [string, ...string[]] 
 /** Returns whether a value is `null` or `undefined`. */
 export function isNothing(given: Node): boolean {
   const node = peel(given)
-  return (
-    (node.type === 'Literal' && node.value === null && 'raw' in node && node.raw === 'null') ||
-    (node.type === 'Identifier' && node.name === 'undefined')
-  )
+  return isNull(node) || (node.type === 'Identifier' && node.name === 'undefined')
+}
+
+/** Returns whether a node is `null`, which a regular expression may have as its value too. */
+export function isNull(node: Node): boolean {
+  return node.type === 'Literal' && 'raw' in node && node.raw === 'null'
 }
 
 /** Returns whether a branch only throws a TRPCError for a caller who may not call. */

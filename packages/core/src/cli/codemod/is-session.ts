@@ -1,4 +1,5 @@
-import { type FunctionNode, isFunction, memberOf, type Node, peel } from './nodes.ts'
+import { isNull } from './guard-parts.ts'
+import { type FunctionNode, isFunction, isUserMember, memberOf, type Node, peel } from './nodes.ts'
 import type { Project } from './project.ts'
 import type { Source } from './source.ts'
 
@@ -24,19 +25,17 @@ export function isSession(place: Place, given: Node): boolean {
     case 'CallExpression':
       return returnsSession(place, node.callee)
     case 'MemberExpression':
-      return isMember(memberOf(node)) && isSession(place, node.object)
+      return isUserMember(memberOf(node)) && isSession(place, node.object)
     case 'Identifier': {
       const found = project.find(source, node.name, node)
       if (found?.binding.kind !== 'value') return false
       const { init, keys } = found.binding
-      return keys.every(isMember) && isSession({ project, source: found.source, left: left - 1 }, init)
+      return keys.every(isUserMember) && isSession({ project, source: found.source, left: left - 1 }, init)
     }
     default:
       return false
   }
 }
-
-const isMember = (name: string | null) => name === 'session' || name === 'user'
 
 /** Returns whether a call of this value returns the session. */
 function returnsSession(place: Place, given: Node): boolean {
@@ -97,8 +96,4 @@ function isFrom({ project, source }: Place, node: Node, from: RegExp, imported: 
   if (node.type !== 'Identifier') return false
   const binding = project.find(source, node.name, node)?.binding
   return binding?.kind === 'import' && from.test(binding.from) && binding.imported === imported
-}
-
-function isNull(node: Node): boolean {
-  return node.type === 'Literal' && 'raw' in node && node.raw === 'null'
 }

@@ -1,8 +1,15 @@
 import type { Findings } from './findings.ts'
-import { type FunctionNode, isFunction, memberOf, type Node, namesIn, nodesIn, peel } from './nodes.ts'
+import {
+  type FunctionNode,
+  isFunction,
+  isUserMember,
+  memberOf,
+  type Node,
+  namesIn,
+  nodesIn,
+  peel,
+} from './nodes.ts'
 import { pathOf, type Source } from './source.ts'
-
-const MEMBERS = new Set(['session', 'user'])
 
 /** Lists the reads of `ctx.session` and `ctx.user` in functions that aren't part of a procedure. */
 export function leaveOtherReads(
@@ -29,17 +36,17 @@ interface MemberRead {
 function memberRead(node: Node): MemberRead | null {
   if (node.type === 'MemberExpression') {
     const name = memberOf(node)
-    return name !== null && MEMBERS.has(name) && isContext(node.object) ? { name, ctx: node.object } : null
+    return isUserMember(name) && isContext(node.object) ? { name, ctx: node.object } : null
   }
   if (node.type === 'VariableDeclarator' && node.init && isContext(node.init)) {
-    const name = [...namesIn(node.id)].map(([, keys]) => keys?.[0] ?? '').find((key) => MEMBERS.has(key))
+    const name = [...namesIn(node.id)].map(([, keys]) => keys?.[0] ?? '').find(isUserMember)
     return name === undefined ? null : { name, ctx: node.init }
   }
   const [options] = isFunction(node) ? node.params : []
   if (options === undefined) return null
   for (const [, keys] of namesIn(options)) {
     const [ctx, name] = keys ?? []
-    if (ctx === 'ctx' && name !== undefined && MEMBERS.has(name)) return { name, ctx: options }
+    if (ctx === 'ctx' && isUserMember(name)) return { name, ctx: options }
   }
   return null
 }

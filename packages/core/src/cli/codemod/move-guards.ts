@@ -1,10 +1,10 @@
 import type { Findings } from './findings.ts'
 import { keepsUser } from './keeps-user.ts'
-import { type FunctionNode, type Node, nodesIn, peel } from './nodes.ts'
+import { type Call, type FunctionNode, isUserMember, type Node, nodesIn, peel } from './nodes.ts'
 import type { Project } from './project.ts'
 import type { ContextMember } from './read-context.ts'
 import { type Guard, readGuard } from './read-guard.ts'
-import { type Call, readProcedures, type State, type Value } from './read-procedures.ts'
+import { readProcedures, type State, type Value } from './read-procedures.ts'
 import { readsOf } from './reads.ts'
 import { lineOf, type Source } from './source.ts'
 
@@ -135,7 +135,5 @@ function rejectsCalls(fn: FunctionNode): boolean {
 }
 
 function readsUser(source: Source, fn: FunctionNode): boolean {
-  return [...readsOf(source, fn)].some(
-    ({ keys: [ctx, member] }) => ctx === 'ctx' && (member === 'session' || member === 'user'),
-  )
+  return [...readsOf(source, fn)].some(({ keys: [ctx, member] }) => ctx === 'ctx' && isUserMember(member))
 }

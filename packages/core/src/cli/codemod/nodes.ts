@@ -1,7 +1,13 @@
 import type { ESTree } from 'rolldown/utils'
 
 export type Node = ESTree.Node
+export type Call = ESTree.CallExpression
 export type FunctionNode = ESTree.Function | ESTree.ArrowFunctionExpression
+
+/** Returns whether a member of `ctx` may have the user today. */
+export function isUserMember(name: string | null | undefined): name is 'session' | 'user' {
+  return name === 'session' || name === 'user'
+}
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'

@@ -1,5 +1,5 @@
 import { isSession } from './is-session.ts'
-import { isFunction, keyOf, memberOf, type Node, nodesIn, peel } from './nodes.ts'
+import { isFunction, isUserMember, keyOf, memberOf, type Node, nodesIn, peel } from './nodes.ts'
 import type { Project } from './project.ts'
 import { firstLineOf, pathOf, type Source } from './source.ts'
 
@@ -13,7 +13,6 @@ export interface ContextMember {
 }
 
 const CREATES_CONTEXT = /^create\w*Context/
-const MEMBERS = new Set(['session', 'user'])
 
 /**
  * Finds what `createContext` puts into `ctx.session` and `ctx.user`: the functions with such a name, those
@@ -77,10 +76,10 @@ function membersIn(project: Project, source: Source, root: Node): ContextMember[
 
   return nodes.flatMap((node): ContextMember[] => {
     if (node.type === 'SpreadElement' && !isHarmless(project, source, node.argument))
-      return [...MEMBERS].map((name) => ({ source, name, at: node, doubt: firstLineOf(source, node) }))
+      return ['session', 'user'].map((name) => ({ source, name, at: node, doubt: firstLineOf(source, node) }))
     if (node.type !== 'Property' || patterns.has(node)) return []
     const name = keyOf(node)
-    if (name === null || !MEMBERS.has(name)) return []
+    if (!isUserMember(name)) return []
     return [{ source, name, at: node, doubt: doubtOf(node.value) }]
   })
 }
@@ -116,7 +115,7 @@ function isPassed(source: Source, value: Node, root: Node): boolean {
   const path = pathOf(source, value)
   const isOwn =
     path !== null && (path.fn === root || (root.type === 'VariableDeclarator' && path.fn === root.init))
-  return isOwn && path.keys.length > 0 && path.keys.every((key) => MEMBERS.has(key))
+  return isOwn && path.keys.length > 0 && path.keys.every(isUserMember)
 }
 
 /** What may make the user depend on more than the session. */

@@ -1,4 +1,5 @@
-import { type FunctionNode, isFunction, memberOf, type Node, peel } from './nodes.ts'
+import type { ESTree } from 'rolldown/utils'
+import { type Call, type FunctionNode, isFunction, memberOf, type Node, peel } from './nodes.ts'
 import type { Project } from './project.ts'
 import type { Source } from './source.ts'
 
@@ -12,10 +13,6 @@ export type Value =
   | { readonly kind: 'procedure'; readonly state: State }
   /** A function: a middleware, or what a procedure runs. */
   | { readonly kind: 'function'; readonly fn: FunctionNode; readonly source: Source }
-
-export type Call = Extract<Node, { type: 'CallExpression' }>
-
-type Member = Extract<Node, { type: 'MemberExpression' }>
 
 /** What `.use()` makes of a procedure. */
 export type Use = (call: Call, source: Source, before: State) => State
@@ -52,7 +49,7 @@ export function readProcedures(project: Project, use: Use): (node: Node, source:
     }
   }
 
-  function evaluateMember(node: Member, source: Source, left: number): Value | null {
+  function evaluateMember(node: ESTree.MemberExpression, source: Source, left: number): Value | null {
     const key = memberOf(node)
     return key === null ? null : member(evaluate(node.object, source, left), key)
   }

@@ -1,5 +1,5 @@
 import type { Findings } from './findings.ts'
-import { type FunctionNode, type Node, nodesIn, peel } from './nodes.ts'
+import { type FunctionNode, isUserMember, type Node, nodesIn, peel } from './nodes.ts'
 import type { State } from './read-procedures.ts'
 import { readsOf, writesOptions } from './reads.ts'
 import { firstLineOf, pathOf, type Source } from './source.ts'
@@ -19,7 +19,7 @@ export function rewriteReads({ source, fn, state, findings }: Reader): void {
   const isWritten = [...nodesIn(fn)].some((node) => writesOptions(source, fn, node))
   for (const { node, keys } of readsOf(source, fn)) {
     const [ctx, member, field, userField] = keys
-    if (ctx !== 'ctx' || (member !== 'session' && member !== 'user')) continue
+    if (ctx !== 'ctx' || !isUserMember(member)) continue
     if (state !== 'guarded') {
       if (state === 'open')
         findings.leave(
