@@ -3,12 +3,9 @@ import { confirm } from './confirm.ts'
 import { describeChange, writeChanges } from './init/changes.ts'
 import { requireCleanGit } from './init/git.ts'
 import { requirePackage } from './load-definition.ts'
-import { addExamples } from './options.ts'
+import { addExamples, addWriteOptions, type WriteOptions } from './options.ts'
 
-interface CodemodOptions {
-  readonly yes?: true
-  readonly dryRun?: true
-  readonly force?: true
+interface CodemodOptions extends WriteOptions {
   readonly trustContext?: true
 }
 
@@ -19,9 +16,7 @@ export function addCodemodCommand(program: Command): void {
       'replace hand-written guards of tRPC procedures. Shows the changes first, and lists the code to change by hand.',
     )
     .argument('[folder]', 'folder with the sources', '.')
-    .option('-y, --yes', 'write without asking')
-    .option('--dry-run', 'show the changes, and write nothing')
-    .option('--force', 'write even if Git has uncommitted changes')
+  addWriteOptions(command)
     .option('--trust-context', 'replace guards even if createContext may check more than the session')
     .action(codemod)
   addExamples(command, 'codemod --dry-run', 'codemod src')

@@ -8,13 +8,7 @@ import { describeChange, writeChanges } from './init/changes.ts'
 import { type DetectedApp, detectApp } from './init/detect.ts'
 import { requireCleanGit, requireUntrackedEnv } from './init/git.ts'
 import { type Plan, planInit } from './init/plan.ts'
-import { addExamples } from './options.ts'
-
-interface InitOptions {
-  readonly yes?: true
-  readonly dryRun?: true
-  readonly force?: true
-}
+import { addExamples, addWriteOptions, type WriteOptions } from './options.ts'
 
 export function addInitCommand(program: Command): void {
   const command = program
@@ -22,14 +16,11 @@ export function addInitCommand(program: Command): void {
     .description(
       'add auth to the app in this folder: write files, and keys to .env. Shows the changes first.',
     )
-    .option('-y, --yes', 'write without asking')
-    .option('--dry-run', 'show the changes, and write nothing')
-    .option('--force', 'write even if Git has uncommitted changes')
-    .action(init)
+  addWriteOptions(command).action(init)
   addExamples(command, 'init --dry-run', 'init --yes')
 }
 
-async function init({ yes, dryRun, force }: InitOptions): Promise<void> {
+async function init({ yes, dryRun, force }: WriteOptions): Promise<void> {
   const app = detectApp()
   requirePackages(app)
   if (!dryRun) {

@@ -23,6 +23,20 @@ export function schemaOption(): Option {
   return new Option('--schema <name>', 'schema of our internal tables in PostgreSQL').default('sallyport')
 }
 
+/** How a command writes files of the app. */
+export interface WriteOptions {
+  readonly yes?: true
+  readonly dryRun?: true
+  readonly force?: true
+}
+
+export function addWriteOptions(command: Command): Command {
+  return command
+    .option('-y, --yes', 'write without asking')
+    .option('--dry-run', 'show the changes, and write nothing')
+    .option('--force', 'write even if Git has uncommitted changes')
+}
+
 export function addExamples(command: Command, ...examples: readonly string[]): Command {
   const lines = examples.map((example) => `  $ sallyport ${example}`)
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)

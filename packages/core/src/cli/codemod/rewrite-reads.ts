@@ -20,31 +20,23 @@ export function rewriteReads({ source, fn, state, findings }: Reader): void {
   for (const { node, keys } of readsOf(source, fn)) {
     const [ctx, member, field, userField] = keys
     if (ctx !== 'ctx' || !isUserMember(member)) continue
-    if (state !== 'guarded') {
-      if (state === 'open')
-        findings.leave(
-          source,
-          node,
-          `a public procedure reads ctx.${member}. Guard it, or use optionalSessionMiddleware.`,
-        )
-      if (state === 'unknown') findings.leave(source, node, `reads ctx.${member}, but no guard was moved.`)
-      continue
-    }
+    const leave = (reason: string) => findings.leave(source, node, reason)
+    if (state === 'open')
+      leave(`a public procedure reads ctx.${member}. Guard it, or use optionalSessionMiddleware.`)
+    if (state === 'unknown') leave(`reads ctx.${member}, but no guard was moved.`)
+    if (state !== 'guarded') continue
     const name = member === 'user' ? field : userField
     const isUser = member === 'user' || field === 'user'
     if (isUser && name !== undefined && !USER_FIELDS.has(name))
-      findings.leave(
-        source,
-        node,
+      leave(
         `Sallyport's user has no "${name}", unless a plugin or a mapping adds it. Read it from your table.`,
       )
     if (member === 'session' && field !== undefined && !SESSION_FIELDS.has(field))
-      findings.leave(source, node, `Sallyport's session has no "${field}".`)
+      leave(`Sallyport's session has no "${field}".`)
     if (member !== 'session' || field !== 'user') continue
     const range = rangeOf(source, node)
     if (range !== null && !isWritten) findings.edit(source, range, '.user')
-    else
-      findings.leave(source, node, `reads "${firstLineOf(source, node)}". This still works. Prefer ctx.user.`)
+    else leave(`reads "${firstLineOf(source, node)}". This still works. Prefer ctx.user.`)
   }
 }
 
