@@ -7,6 +7,7 @@ import { install } from '../test-packages/create-project.ts'
 import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
 import { run } from '../test-packages/run.ts'
 import type { Place } from './app.ts'
+import { fetchAs } from './fetch-as.ts'
 import { proveApp } from './prove-app.ts'
 
 /** Installs the dependencies of an app and the tarballs, and commits the app. */
@@ -37,13 +38,10 @@ export function installPackages(cwd: string, packages: readonly string[]): void 
 export async function callFirst(path: string, { cwd, env }: { cwd: string; env: Env }): Promise<void> {
   const options = { cwd, env: { ...env, NODE_ENV: 'development' } }
   await using server = await serveNext({ args: ['dev', '--turbo'] }, options)
-  const headers = { origin: server.origin, 'content-type': 'application/json' }
-  const body = JSON.stringify({ email: 'first@example.com', password: 'a long enough password', name: 'A' })
-  const signUp = await fetch(`${server.origin}/api/auth/sign-up/email`, { method: 'POST', headers, body })
-  assert.equal(signUp.status, 200, await signUp.clone().text())
-  const cookies = signUp.headers.getSetCookie().map((setCookie) => setCookie.split(';')[0])
+  const user = { email: 'first@example.com', password: 'a long enough password', name: 'A' }
+  const browser = await fetchAs(server.origin, user)
   const call = (cookie: string) => fetch(`${server.origin}/api/trpc/${path}`, { headers: { cookie } })
-  const [anonymous, response] = [await call(''), await call(cookies.join('; '))]
+  const [anonymous, response] = [await call(''), await call(browser.header())]
   assert.deepEqual([anonymous.status, response.status], [401, 200], await response.text())
 }
 

@@ -6,7 +6,6 @@ import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
 import { proveActions } from '../../packages/trpc/test/next/prove-actions.ts'
 import { type NextServer, runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
 import { writeFiles } from '../../packages/trpc/test/next/write-files.ts'
-import { cookieFetch } from '../../packages/trpc/test/support/cookie-fetch.ts'
 import { install, OVERRIDES } from '../test-packages/create-project.ts'
 import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
@@ -14,6 +13,7 @@ import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
 import { countHandles } from './count-handles.ts'
+import { fetchAs } from './fetch-as.ts'
 import { proveApp } from './prove-app.ts'
 
 /** A way to build and serve the app. */
@@ -107,10 +107,8 @@ async function serve(
 
 /** Proves that hot reloads of the module that opens the database don't open it again. */
 async function proveReload({ origin, pid, output }: NextServer, folder: string): Promise<void> {
-  const browser = cookieFetch({ origin, 'content-type': 'application/json' })
   const user = { email: 'mary@example.com', password: 'a long enough password', name: 'Mary' }
-  const body = JSON.stringify(user)
-  await browser.fetch(`${origin}/api/auth/sign-up/email`, { method: 'POST', body })
+  const browser = await fetchAs(origin, user)
   const counts: number[] = []
   for (let edit = 0; edit < 6; edit++) {
     appendFileSync(join(folder, 'context.ts'), `console.log('edit ${edit}')\n`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { cookieFetch } from '../../packages/trpc/test/support/cookie-fetch.ts'
 import type { App } from './app.ts'
+import { fetchAs } from './fetch-as.ts'
 import { guideApp } from './guide-app.ts'
 import { guideFiles } from './guide-files.ts'
 
@@ -141,12 +141,8 @@ export const reactRouterApp: App = guideApp({
 
 /** Submits a form as a browser without scripts does. */
 async function proveActions({ origin }: { readonly origin: string }): Promise<void> {
-  const browser = cookieFetch({ origin })
   const user = { email: 'alan@example.com', password: 'a long enough password', name: 'Alan' }
-  const headers = { 'content-type': 'application/json' }
-  const body = JSON.stringify(user)
-  await browser.fetch(`${origin}/api/auth/sign-up/email`, { method: 'POST', headers, body })
-  const cookie = browser.header()
+  const cookie = (await fetchAs(origin, user)).header()
   const submit = async (sent: Readonly<Record<string, string>>) => {
     const response = await fetch(`${origin}/me`, { method: 'POST', headers: sent, body: new FormData() })
     await response.arrayBuffer()

@@ -7,6 +7,7 @@ import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
 import { printChanges } from './count-changes.ts'
 import { editFiles } from './edit-files.ts'
+import { fetchAs } from './fetch-as.ts'
 import { newNextApp } from './next.ts'
 import { proveApp } from './prove-app.ts'
 import { CHAT_FILES, UNGUARDED_CHAT } from './sse-chat-files.ts'
@@ -49,16 +50,9 @@ async function proveChat(browser: Place['browser'], origin: string): Promise<voi
 
   const cookie = (await mary.page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
   const stream = await follow(origin, cookie)
-  const headers = { 'content-type': 'application/json', origin }
-  const credentials = JSON.stringify({ email: 'mary@example.com', password: PASSWORD })
-  const elsewhere = await fetch(`${origin}/api/auth/sign-in/email`, {
-    method: 'POST',
-    headers,
-    body: credentials,
-  })
-  const own = elsewhere.headers.getSetCookie().map((text) => text.split(';')[0])
-  const revoke = { method: 'POST', headers: { ...headers, cookie: own.join('; ') }, body: '{}' }
-  assert.equal((await fetch(`${origin}/api/auth/revoke-other-sessions`, revoke)).status, 200)
+  const elsewhere = await fetchAs(origin, { email: 'mary@example.com', password: PASSWORD })
+  const revoke = { method: 'POST', body: '{}' }
+  assert.equal((await elsewhere.fetch(`${origin}/api/auth/revoke-other-sessions`, revoke)).status, 200)
 
   assert.match(await stream.text(), /"reason":"SESSION_NOT_FOUND"/)
   await mary.page.getByText('Home').waitFor()

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cookieFetch } from '../../packages/trpc/test/support/cookie-fetch.ts'
 import type { Browser } from './app.ts'
 import { countHandles } from './count-handles.ts'
+import { fetchAs } from './fetch-as.ts'
 
 const EMAIL = 'alan@example.com'
 const CREDENTIALS = { email: EMAIL, password: 'a long enough password' }
@@ -53,9 +53,7 @@ export async function proveStart(origin: string, browser: Browser): Promise<void
 
 /** Proves responses to requests whose session has no JWT, or no longer exists. */
 async function proveRequests(origin: string): Promise<void> {
-  const user = cookieFetch({ origin, 'content-type': 'application/json' })
-  const body = JSON.stringify(CREDENTIALS)
-  await user.fetch(`${origin}/api/auth/sign-in/email`, { method: 'POST', body })
+  const user = await fetchAs(origin, CREDENTIALS)
   const cookie = user.header()
   const withoutJwt = cookie.replace(/[^; ]+\.jwt=[^;]*;? ?/, '')
   const load = (cookie: string) => fetch(`${origin}/me`, { headers: { cookie }, redirect: 'manual' })
