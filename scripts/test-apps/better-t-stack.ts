@@ -54,7 +54,7 @@ export const betterTStackApp: App = {
     run('npm', ['run', 'build'], { cwd: folder })
     const keys = await appKeys()
     const env = { ...keys, PORT: `${port}`, BASE_URL: api, CORS_ORIGIN: origin, NODE_ENV: 'test' }
-    await using _api = await serve(['dist/index.mjs'], { cwd: server, env, url: api, exitCode: 143 })
+    await using _api = await serve(['dist/index.mjs'], { cwd: server, env, url: api, exitCode: null })
     const preview = [join(folder, 'node_modules/vite/bin/vite.js'), 'preview', '--port', `${pagePort}`]
     await using _page = await serve(preview, { cwd: web, env, url: origin, exitCode: 143 })
     const ban = (email: string) => banInSqlite(join(server, 'app.db'), email)

@@ -8,8 +8,8 @@ interface ServeOptions {
   readonly env: Readonly<Record<string, string>>
   /** A path of the server that responds once it is ready. */
   readonly url: string
-  /** How it must exit after a SIGTERM. @default 0 */
-  readonly exitCode?: number
+  /** How it must exit after a SIGTERM; null if the signal ends it. @default 0 */
+  readonly exitCode?: number | null
 }
 
 /** Starts a server, and waits until it responds. Its disposal stops it. */

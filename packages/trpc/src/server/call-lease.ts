@@ -121,6 +121,7 @@ export class CallLease implements LeaseSubscriber {
     this.#subscription?.end()
     this.#subscription = null
     this.#endsWithServer?.()
+    this.#endsWithServer = null
   }
 
   abandon(): void {
