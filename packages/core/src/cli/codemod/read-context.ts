@@ -138,7 +138,7 @@ function isPassed(source: Source, value: Node, root: Node): boolean {
   return isOwn && path.keys.length > 0 && path.keys.every((key) => MEMBERS.has(key))
 }
 
-/** Returns whether a node may check the user: a branch, or a call without a use of its result, except a log. */
+/** Returns whether a node may check the user: a branch, or a call for its effect, except a log. */
 function mayCheck(node: Node): boolean {
   if (node.type !== 'ExpressionStatement') return BRANCHES.has(node.type)
   const { expression: call } = node
