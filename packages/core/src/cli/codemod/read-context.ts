@@ -113,7 +113,8 @@ function isHarmless(project: Project, source: Source, given: Node): boolean {
     const { callee } = node
     if (callee.type === 'Identifier')
       return CREATES_CONTEXT.test(callee.name) || isOurs(project, source, callee)
-    return callee.type === 'MemberExpression' && ['http', 'ws'].includes(memberOf(callee) ?? '')
+    const object = callee.type === 'MemberExpression' ? peel(callee.object) : null
+    return object?.type === 'Identifier' && isOurs(project, source, object)
   }
   const binding = node.type === 'Identifier' ? source.bindingAt(node.name, node) : null
   return (

@@ -152,6 +152,10 @@ test.for([
     context: `${CONTEXT}\nconst build = async () => ({ session: await check() })\nserve({ createContext: (o) => build(o) })`,
   },
   {
+    doubt: 'a spread of a method with the name of one of Sallyport',
+    context: create(`const session = ${getSession}\n return { session, ...(await other.http(session)) }`),
+  },
+  {
     doubt: 'a wrapper',
     context: `${BETTER_AUTH}\nexport const createContext = onlyActive(async ({ headers }) => ({ session: ${getSession} }))`,
   },
