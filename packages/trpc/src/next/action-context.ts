@@ -3,6 +3,7 @@ import type { TRPCError } from '@trpc/server'
 import { cookies, headers } from 'next/headers.js'
 import { NextResponse } from 'next/server.js'
 import { toTRPCError } from '../server/errors.ts'
+import type { ServerAuth } from '../ssr/server-auth.ts'
 import type { HeaderCaller } from './create-get-page.ts'
 
 /** Creates the function that returns the context of a Server Action, and sets cookies of a refresh. */
@@ -11,15 +12,24 @@ export function createActionContext<Context>({
   addressOf,
   headerContext,
 }: HeaderCaller<Context>): () => Promise<Context> {
-  return async () => {
-    const sent = await headers()
+  const pages = new WeakMap<Headers, Promise<ServerAuth>>()
+
+  async function openPage(sent: Headers): Promise<ServerAuth> {
     // A Server Action is always a POST. Its origin is checked as that of a mutation.
     const page = await serverAuth({ method: 'POST', headers: sent }, { remoteAddress: addressOf(sent) })
     const { state, reason } = page
     // A guard would report the old JWT instead.
     if (state.status === 'unknown' && reason !== null) throw toTRPCError(new AuthError(reason))
     await setCookies(page.setCookies)
-    return headerContext(page.headers, 'POST')
+    return page
+  }
+
+  return async () => {
+    const sent = await headers()
+    // The headers keep the old cookies: a later call of the action would refresh again.
+    const opening = pages.get(sent) ?? openPage(sent)
+    pages.set(sent, opening)
+    return headerContext((await opening).headers, 'POST')
   }
 }
 

@@ -83,8 +83,8 @@ export class OpenCalls {
   }
 }
 
-/** How tRPC's client begins a query or a mutation. */
-const CALL = /^\{"id":(?<id>\d+),(?:"jsonrpc":"2\.0",)?"method":"(?:query|mutation)"/
+/** How tRPC's client begins a query or a mutation. A number with a leading zero isn't JSON. */
+const CALL = /^\{"id":(?<id>0|[1-9]\d*),(?:"jsonrpc":"2\.0",)?"method":"(?:query|mutation)"/
 
 /** How tRPC begins the frames in which a call succeeds or fails, or a subscription starts or stops. */
 const RESPONSE =

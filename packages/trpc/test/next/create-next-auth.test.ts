@@ -126,6 +126,22 @@ describe('a page', () => {
     await other.close()
   })
 
+  test('and a Server Action refresh once, also for several calls', async () => {
+    const session = await auth.expireJwt(ada)
+    let tokens = 0
+    const token: typeof auth.handler = (...request) => {
+      tokens += 1
+      return auth.handler(...request)
+    }
+    const { actionCaller } = createApp({ token })
+    const { result } = await inRequest({ ...ORIGIN, cookie: session.cookie }, async () => [
+      await actionCaller.me(),
+      ...(await Promise.all([actionCaller.me(), actionCaller.guest()])),
+    ])
+    expect(result).toEqual([ada.userId, ada.userId, ada.userId])
+    expect(tokens).toBe(1)
+  })
+
   test('without a user makes no call that is rejected', async () => {
     const { getPage } = createApp()
     const { result } = await inRequest({}, getPage)

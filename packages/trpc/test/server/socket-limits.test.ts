@@ -176,6 +176,24 @@ describe.each(ADAPTERS)('frames over %s', (adapter) => {
     socket.terminate()
   })
 
+  test.each(['01', '[1,"error"]', '{"id":1}', '1e999', '"\\u0031"'])(
+    'of a call with the id %s cause no exception',
+    async (id) => {
+      const app = await open(adapter)
+      const socket = await app.connect()
+      const { messages } = record(socket)
+      const uncaught: unknown[] = []
+      const listener = (error: unknown) => uncaught.push(error)
+      process.on('uncaughtException', listener)
+      onTestFinished(() => void process.off('uncaughtException', listener))
+      socket.send(call(0, 'ping').replace('"id":0', `"id":${id}`))
+      socket.send(call(7, 'ping'))
+      await soon(() => expect(messages).toContainEqual(expect.objectContaining({ id: 7 })))
+      expect(uncaught).toEqual([])
+      socket.terminate()
+    },
+  )
+
   test('that are too long close it with 1009, and the server reads no more of them', async () => {
     const app = await open(adapter)
     const socket = await app.connect()

@@ -35,7 +35,8 @@ export function isRejection(branch: Node): boolean {
   if (!isTRPCError || properties === null || more.length > 0) return false
   return properties.every((property) => {
     if (property.type !== 'Property' || property.value.type !== 'Literal') return false
-    return keyOf(property) !== 'code' || CODES.has(String(property.value.value))
+    const key = keyOf(property)
+    return key !== null && (key !== 'code' || CODES.has(String(property.value.value)))
   })
 }
 

@@ -44,21 +44,22 @@ function returnsSession(place: Place, given: Node): boolean {
   if (left === 0) return false
   if (isFunction(node)) return returned(node, (value) => isSession(place, value))
   // React's cache() for a request.
-  if (node.type === 'CallExpression' && isFrom(place, node.callee, /^react$/, 'cache'))
+  if (node.type === 'CallExpression' && isFrom(place, node.callee, { from: /^react$/, imported: 'cache' }))
     return node.arguments[0] !== undefined && returnsSession(place, node.arguments[0])
   if (node.type === 'MemberExpression' && memberOf(node) === 'getSession') {
     const api = peel(node.object)
     return api.type === 'MemberExpression' && memberOf(api) === 'api' && isBetterAuth(place, api.object)
   }
   if (node.type !== 'Identifier') return false
-  if (isFrom(place, node, /^next-auth(\/next)?$/, 'getServerSession')) return true
+  if (isFrom(place, node, { from: /^next-auth(\/next)?$/, imported: 'getServerSession' })) return true
   const found = project.find(source, node.name, node)
   const next = { project, source: found?.source ?? source, left: left - 1 }
   if (found?.binding.kind === 'function') return returned(found.binding.fn, (value) => isSession(next, value))
   if (found?.binding.kind !== 'value') return false
   const { init, keys } = found.binding
   if (keys.length === 0) return returnsSession(next, init)
-  const isAuthJs = init.type === 'CallExpression' && isFrom(next, init.callee, /^next-auth$/, 'default')
+  const isAuthJs =
+    init.type === 'CallExpression' && isFrom(next, init.callee, { from: /^next-auth$/, imported: 'default' })
   return isAuthJs && keys.join() === 'auth'
 }
 
@@ -69,7 +70,8 @@ function isBetterAuth(place: Place, given: Node): boolean {
   if (left === 0) return false
   const callee = node.type === 'CallExpression' ? node.callee : node
   if (callee.type !== 'Identifier') return false
-  if (callee !== node && isFrom(place, callee, /^better-auth(\/minimal)?$/, 'betterAuth')) return true
+  if (callee !== node && isFrom(place, callee, { from: /^better-auth(\/minimal)?$/, imported: 'betterAuth' }))
+    return true
   const found = project.find(source, callee.name, callee)
   const next = { project, source: found?.source ?? source, left: left - 1 }
   if (found?.binding.kind === 'value' && found.binding.keys.length === 0) {
@@ -92,7 +94,11 @@ function returned({ body }: FunctionNode, check: (value: Node) => boolean): bool
 }
 
 /** Returns whether a name is an import of this name from an installed package. */
-function isFrom({ project, source }: Place, node: Node, from: RegExp, imported: string): boolean {
+export function isFrom(
+  { project, source }: Place,
+  node: Node,
+  { from, imported }: { from: RegExp; imported: string },
+): boolean {
   if (node.type !== 'Identifier') return false
   const binding = project.find(source, node.name, node)?.binding
   return binding?.kind === 'import' && from.test(binding.from) && binding.imported === imported

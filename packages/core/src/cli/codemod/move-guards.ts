@@ -98,11 +98,11 @@ export function moveGuards({ project, members, findings, trustsContext }: MoveOp
     })
     if (isTaken) return 'this file has its own sessionMiddleware or requireRole. Rename it first.'
     if (before !== 'open' || trustsContext) return null
-    const [member] = read
-    const sources = members.filter(({ name }) => read.has(name))
-    if (sources.length === 0)
+    const member = [...read].find((name) => members.every((source) => source.name !== name))
+    if (member !== undefined)
       return `the codemod found no createContext that sets ctx.${member}. Check what your context verifies, then pass --trust-context.`
-    const doubtful = sources.find(({ doubt }) => doubt !== null)
+    // Also a member that it doesn't read: a session middleware sets both, for all that follows.
+    const doubtful = members.find(({ doubt }) => doubt !== null)
     if (doubtful === undefined) return null
     const place = `${doubtful.source.path}:${lineOf(doubtful.source, doubtful.at)}`
     return `ctx.${doubtful.name} may depend on more than the session: ${place} has "${doubtful.doubt}". Move such checks into middlewares, then pass --trust-context.`

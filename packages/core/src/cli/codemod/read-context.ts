@@ -1,5 +1,6 @@
-import { isSession } from './is-session.ts'
+import { isFrom, isSession } from './is-session.ts'
 import { isFunction, isUserMember, keyOf, memberOf, type Node, nodesIn, peel } from './nodes.ts'
+
 import type { Project } from './project.ts'
 import { firstLineOf, pathOf, type Source } from './source.ts'
 
@@ -22,14 +23,15 @@ export function readContext(project: Project): ContextMember[] {
   const nodes = project.sources.flatMap((source) =>
     [...nodesIn(source.program)].map((node) => ({ source, node })),
   )
-  const names = new Set(nodes.flatMap(({ node }) => contextTypes(node)))
+  const names = new Set(nodes.flatMap(({ node }) => contextNames(node)))
   return nodes.flatMap(({ source, node }) =>
     createsContext(source, node, names) ? membersIn(project, source, node) : [],
   )
 }
 
-/** Returns the names in `initTRPC.context<typeof name>()`, and in a type such as `Context`. */
-function contextTypes(node: Node): string[] {
+/** Returns the names in `initTRPC.context<typeof name>()`, in a type such as `Context`, and in the option. */
+function contextNames(node: Node): string[] {
+  if (node.type === 'Property' && keyOf(node) === 'createContext') return namesOf(node.value)
   const isContext =
     (node.type === 'TSTypeAliasDeclaration' && /context$/i.test(node.id.name)) ||
     (node.type === 'CallExpression' &&
@@ -38,6 +40,15 @@ function contextTypes(node: Node): string[] {
   if (!isContext) return []
   return [...nodesIn(node)].flatMap((query) =>
     query.type === 'TSTypeQuery' && query.exprName.type === 'Identifier' ? query.exprName.name : [],
+  )
+}
+
+/** Returns the name of a function, or those of the functions that it calls. */
+function namesOf(given: Node): string[] {
+  const fn = peel(given)
+  if (fn.type === 'Identifier') return [fn.name]
+  return [...nodesIn(fn)].flatMap((node) =>
+    node.type === 'CallExpression' && node.callee.type === 'Identifier' ? node.callee.name : [],
   )
 }
 
@@ -63,7 +74,12 @@ function createsContext(source: Source, node: Node, names: ReadonlySet<string>):
 
 function membersIn(project: Project, source: Source, root: Node): ContextMember[] {
   const nodes = [...nodesIn(root)]
-  const branch = nodes.find(({ type }) => BRANCHES.has(type))
+  const wrapper = root.type === 'VariableDeclarator' && root.init ? peel(root.init) : root
+  const isWrapped =
+    wrapper !== root &&
+    wrapper.type === 'CallExpression' &&
+    !isFrom({ project, source }, wrapper.callee, { from: /^react$/, imported: 'cache' })
+  const branch = isWrapped ? wrapper : nodes.find(mayCheck)
   const patterns = new Set<Node>(
     nodes.flatMap<Node>((node) => (node.type === 'ObjectPattern' ? node.properties : [])),
   )
@@ -75,7 +91,11 @@ function membersIn(project: Project, source: Source, root: Node): ContextMember[
   }
 
   return nodes.flatMap((node): ContextMember[] => {
-    if (node.type === 'SpreadElement' && !isHarmless(project, source, node.argument))
+    const isUnread =
+      node.type === 'SpreadElement'
+        ? !isHarmless(project, source, node.argument)
+        : node.type === 'Property' && !patterns.has(node) && keyOf(node) === null
+    if (isUnread)
       return ['session', 'user'].map((name) => ({ source, name, at: node, doubt: firstLineOf(source, node) }))
     if (node.type !== 'Property' || patterns.has(node)) return []
     const name = keyOf(node)
@@ -93,7 +113,8 @@ function isHarmless(project: Project, source: Source, given: Node): boolean {
     const { callee } = node
     if (callee.type === 'Identifier')
       return CREATES_CONTEXT.test(callee.name) || isOurs(project, source, callee)
-    return callee.type === 'MemberExpression' && ['http', 'ws'].includes(memberOf(callee) ?? '')
+    const object = callee.type === 'MemberExpression' ? peel(callee.object) : null
+    return object?.type === 'Identifier' && isOurs(project, source, object)
   }
   const binding = node.type === 'Identifier' ? source.bindingAt(node.name, node) : null
   return (
@@ -116,6 +137,15 @@ function isPassed(source: Source, value: Node, root: Node): boolean {
   const isOwn =
     path !== null && (path.fn === root || (root.type === 'VariableDeclarator' && path.fn === root.init))
   return isOwn && path.keys.length > 0 && path.keys.every(isUserMember)
+}
+
+/** Returns whether a node may check the user: a branch, or a call for its effect, except a log. */
+function mayCheck(node: Node): boolean {
+  if (node.type !== 'ExpressionStatement') return BRANCHES.has(node.type)
+  const { expression: call } = node
+  if (call.type !== 'CallExpression' || call.callee.type !== 'MemberExpression') return true
+  const { object } = call.callee
+  return !(object.type === 'Identifier' && object.name === 'console')
 }
 
 /** What may make the user depend on more than the session. */

@@ -1,17 +1,19 @@
 import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { isAbove } from './detect.ts'
 
 /** @throws ConfigurationError if Git tracks `.env`, so the keys would be committed, or if it can't say */
 export function requireUntrackedEnv(): void {
-  if (isAbove('.git') && git('ls-files', '--', '.env') !== '')
+  if (isAbove('.git') && gitIn('.', 'ls-files', '--', '.env') !== '')
     throw new ConfigurationError('Nothing written: Git tracks .env. Run "git rm --cached .env" first.')
 }
 
 /** @throws ConfigurationError if Git has changes in a folder, unless forced, or if it can't say */
 export function requireCleanGit({ force, folder = '.' }: { force: true | undefined; folder?: string }): void {
-  if (!isAbove('.git') || force) return
-  if (git('status', '--porcelain', '--', folder) !== '')
+  // The folder may be in another repository than this one.
+  if (!isAbove('.git', resolve(folder)) || force) return
+  if (gitIn(folder, 'status', '--porcelain', '--', '.') !== '')
     throw new ConfigurationError(
       'Nothing written: Git has uncommitted changes. Commit them first, or pass --force.',
     )
@@ -28,8 +30,8 @@ export function isIgnored(path: string, lines: readonly string[]): boolean {
   return last !== undefined && !last.startsWith('!')
 }
 
-function git(...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync('git', args, { encoding: 'utf8' })
+function gitIn(folder: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync('git', args, { cwd: folder, encoding: 'utf8' })
   if (status === 0) return stdout
   const [reason = ''] = (stderr ?? 'it is not installed').split('\n')
   throw new ConfigurationError(`Nothing written: git ${args[0]} failed: ${reason}`)

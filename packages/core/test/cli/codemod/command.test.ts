@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, test } from 'vitest'
 import { hostSallyport } from '../../support/host-sallyport.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
@@ -64,4 +64,16 @@ test('it asks, and rejects a repository with changes', async ({ expect }) => {
   })
   expect(trpcOf(app)).toBe(TRPC)
   expect((await host.run(['codemod', '--yes', '--force'], { cwd: app })).code).toBe(0)
+})
+
+test('it rejects a repository with changes that is not the one of the working directory', async ({
+  expect,
+}) => {
+  const app = createApp()
+  execFileSync('git', ['init', '-q'], { cwd: app })
+  expect(await host.run(['codemod', app, '--yes'], { cwd: dirname(app) })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('uncommitted changes'),
+  })
+  expect(trpcOf(app)).toBe(TRPC)
 })

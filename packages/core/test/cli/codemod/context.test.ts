@@ -139,6 +139,34 @@ test.for([
     doubt: 'a promise of another function',
     context: create('return findActiveSession(headers).then(({ session }) => ({ session }))'),
   },
+  {
+    doubt: 'a member that the guard does not read',
+    context: create(`const session = ${getSession}\n return { session, user: await findActive(session) }`),
+  },
+  {
+    doubt: 'a function that is passed as an option, beside a plain one,',
+    context: `${CONTEXT}\nconst build = async () => ({ session: await check() })\nserve({ createContext: build })`,
+  },
+  {
+    doubt: 'a function that an option calls, beside a plain one,',
+    context: `${CONTEXT}\nconst build = async () => ({ session: await check() })\nserve({ createContext: (o) => build(o) })`,
+  },
+  {
+    doubt: 'a spread of a method with the name of one of Sallyport',
+    context: create(`const session = ${getSession}\n return { session, ...(await other.http(session)) }`),
+  },
+  {
+    doubt: 'a wrapper',
+    context: `${BETTER_AUTH}\nexport const createContext = onlyActive(async ({ headers }) => ({ session: ${getSession} }))`,
+  },
+  {
+    doubt: 'a computed member',
+    context: create(`const session = ${getSession}\n return { session, [key]: await check(session) }`),
+  },
+  {
+    doubt: 'a call that may throw',
+    context: create(`const session = ${getSession}\n requireActive(session)\n return { session }`),
+  },
   { doubt: 'no such function', context: 'export {}' },
 ])('$doubt in the context leaves the guards, unless it is trusted', ({ context }, { expect }) => {
   const files = { 'auth.ts': BETTER_AUTH, 'context.ts': context, 'trpc.ts': GUARD }
@@ -146,6 +174,24 @@ test.for([
   expect(changed).toEqual({})
   expect(left).toContainEqual(expect.stringMatching(/^trpc\.ts:\d+ .*--trust-context/))
   expect(Object.keys(applyCodemod(files, { trustsContext: true }).changed)).toEqual(['trpc.ts'])
+})
+
+test('a guard of two members stays if one has no source', ({ expect }) => {
+  const context = create(`return { session: ${getSession} }`)
+  const guard = GUARD.replace('!ctx.session)', '!ctx.session || !ctx.user)')
+  const { changed } = applyCodemod({ 'auth.ts': BETTER_AUTH, 'context.ts': context, 'trpc.ts': guard })
+  expect(changed).toEqual({})
+})
+
+test.for([
+  { harmless: 'a log', body: `const session = ${getSession}\n console.log(session)\n return { session }` },
+  { harmless: "React's cache", body: `return { session: ${getSession} }`, isCached: true },
+])('$harmless is no doubt', ({ body, isCached }, { expect }) => {
+  const plain = create(body)
+  const cached = plain.replace('async (', 'cache(async (').replace(/\}\n$/, '})\n')
+  const context = isCached ? `import { cache } from 'react'\n${cached}` : plain
+  const { changed } = applyCodemod({ 'auth.ts': BETTER_AUTH, 'context.ts': context, 'trpc.ts': GUARD })
+  expect(Object.keys(changed)).toEqual(['trpc.ts'])
 })
 
 test("a spread of Sallyport's own context is no doubt", ({ expect }) => {
