@@ -33,7 +33,9 @@ export function planT3(): NextSteps {
         ? []
         : [`Users are in data/auth.db, a SQLite file, because ${database.reason}`]),
       `In your routers, replace publicProcedure with protectedProcedure of ${ROUTER}.`,
-      'In pages, wrap components that call such a procedure in <SignedIn> of @sallyport/trpc/react. Sign up at /sign-in.',
+      'In client components, wrap what calls such a procedure in <SignedIn> of @sallyport/trpc/react.',
+      'In server components, call or prefetch one only if (await getPage()).state.status is "authenticated". getPage is in src/server/next.ts.',
+      'Sign up at /sign-in.',
     ],
     packages: database === null || database.kind === 'own' ? ['better-sqlite3'] : [],
   }

@@ -16,7 +16,7 @@ export default function SignInPage() {
       else await client.api.signInEmail(input)
       return ''
     } catch (error) {
-      if (error instanceof AuthClientError) return error.message
+      if (error instanceof AuthClientError) return [error.message, ...error.fields].join(' ')
       throw error
     }
   }, '')
