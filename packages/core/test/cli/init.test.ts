@@ -160,6 +160,13 @@ describe('init in an app with sources', () => {
       packages: { '@tanstack/react-start': '1', vite: '8' },
       guide: 'docs/tanstack-start.md',
     },
+    { app: 'React Router', packages: { '@react-router/dev': '8', vite: '8' }, guide: 'docs/react-router.md' },
+    {
+      app: 'SvelteKit',
+      packages: { '@sveltejs/kit': '3', vite: '8', '@trpc/server': '11' },
+      guide: 'docs/other-frameworks.md#sveltekit',
+    },
+    { app: 'Nuxt', packages: { nuxt: '4' }, guide: 'docs/other-frameworks.md#nuxt' },
     { app: 'Vite', packages: { vite: '8' }, guide: 'docs/react.md#serve-the-page' },
   ])('$app: writes the keys, and names the guide', async ({ packages, guide }, { expect }) => {
     const app = createApp({ 'package.json': manifest(packages), 'src/app/page.tsx': 'export {}\n' })
@@ -171,7 +178,8 @@ describe('init in an app with sources', () => {
     expect(after).toMatchObject(before)
     expect(Object.keys(after).filter((path) => !(path in before))).toEqual(['.env', '.gitignore'])
     const page = readFileSync(join(ROOT, guide.split('#')[0] ?? ''), 'utf8')
-    expect(page).toMatch(/^### Serve the page$|^# /m)
+    const heading = guide.split('#')[1]?.replaceAll('-', ' ') ?? ''
+    expect(page).toMatch(new RegExp(`^#+ ${heading}`, 'im'))
   })
 
   test.for([

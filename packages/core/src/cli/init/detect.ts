@@ -8,6 +8,9 @@ import { FILES } from './templates.ts'
 const FRAMEWORKS = [
   ['next', 'Next.js'],
   ['@tanstack/react-start', 'TanStack Start'],
+  ['@react-router/dev', 'React Router'],
+  ['@sveltejs/kit', 'SvelteKit'],
+  ['nuxt', 'Nuxt'],
   ['hono', 'Hono'],
   ['express', 'Express'],
   ['fastify', 'Fastify'],

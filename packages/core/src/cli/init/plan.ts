@@ -24,6 +24,9 @@ const NEW_APP_PACKAGES = ['@trpc/client', 'hono', '@hono/node-server', 'typescri
 const GUIDES: Partial<Record<Framework, string>> = {
   'Next.js': 'docs/nextjs.md',
   'TanStack Start': 'docs/tanstack-start.md',
+  'React Router': 'docs/react-router.md',
+  SvelteKit: 'docs/other-frameworks.md#sveltekit',
+  Nuxt: 'docs/other-frameworks.md#nuxt',
   Vite: 'docs/react.md#serve-the-page',
 }
 
