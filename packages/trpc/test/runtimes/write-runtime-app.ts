@@ -24,15 +24,6 @@ const TICKS = `  ticks: protectedProcedure.subscription(async function* () {
   }),
 `
 
-/** The runtimes serve HTTP on another port. */
-const SOCKETS = `import { createServer } from 'node:http'
-import { serveWebSockets } from './web-sockets.ts'
-
-const server = createServer()
-serveWebSockets(server)
-server.listen(Number(process.env.SOCKET_PORT))
-`
-
 /** The process with the database of a Worker. */
 const BACKEND = `import { server } from './node-http.ts'
 import './internal-listener.ts'
@@ -55,7 +46,16 @@ export function writeRuntimeApp(folder: string, store: StoreName): void {
   edit('internal-listener.ts', /3002/, 'Number(process.env.INTERNAL_PORT)')
   const own = STORES[store]
   if (own) edit('context.ts', /openSqlite\(.*\)$/m, `openSqlite({ client: ${own.client} })\n${own.import}`)
-  files.set('sockets.ts', SOCKETS)
+  // The runtimes serve HTTP on another port.
+  files.set('sockets.ts', files.get('server.ts') ?? '')
+  edit(
+    'sockets.ts',
+    /import \{ server \} .*/,
+    "import { createServer } from 'node:http'\nconst server = createServer()",
+  )
+  edit('sockets.ts', /PORT \?\? 3000/, 'SOCKET_PORT')
+  // It would keep the server of the runtime alive.
+  edit('sockets.ts', /(process\.once.*\n)+/, 'void stop')
   files.set('backend.ts', BACKEND)
   for (const runtime of ['bun', 'deno'])
     files.set(`${runtime}-app.ts`, `import './${runtime}.ts'\nimport './sockets.ts'\n`)
