@@ -4,6 +4,7 @@ import { type ClientSession, clientSession } from './client-session.ts'
 import { createClientSession } from './create-client-session.ts'
 import { createEndpointFetch } from './fetch-endpoint.ts'
 import { forwardCookies, isOnServer } from './on-server.ts'
+import { ownPage } from './own-page.ts'
 import type { AuthState } from './session-state.ts'
 import type { RenderedState } from './session-store.ts'
 import { connectTabs } from './tabs.ts'
@@ -192,18 +193,6 @@ async function callOnBehalf(session: ClientSession, call: () => Promise<object>)
       else if (!(await session.isSuperseded(generation))) throw error
     }
   }
-}
-
-/** Returns the URL of a page of this origin, or throws. */
-function ownPage(redirectTo: string): string {
-  try {
-    const { href, origin } = document.location
-    const page = new URL(redirectTo, href).href
-    if (page.startsWith(`${origin}/`)) return page
-  } catch {
-    // Not a URL, or not a browser.
-  }
-  throw clientError('REDIRECT_REJECTED')
 }
 
 /** Methods and paths of endpoints that don't depend on the former user. */

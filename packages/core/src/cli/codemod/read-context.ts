@@ -1,6 +1,5 @@
 import { isFrom, isSession } from './is-session.ts'
 import { isFunction, isUserMember, keyOf, memberOf, type Node, nodesIn, peel } from './nodes.ts'
-
 import type { Project } from './project.ts'
 import { firstLineOf, pathOf, type Source } from './source.ts'
 
