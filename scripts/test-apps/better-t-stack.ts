@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../../packages/core/test/support/free-port.ts'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
-import { freePort } from '../../packages/trpc/test/next/run-next.ts'
 import { install } from '../test-packages/create-project.ts'
 import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'

@@ -6,9 +6,10 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../core/test/support/free-port.ts'
 import { asksExample } from '../../trpc/test/documents/check-shell.ts'
 import { type Block, missingFrom, readDocuments } from '../../trpc/test/documents/read-documents.ts'
-import { type Example, freePort, startExample, untilSaid } from './start-example.ts'
+import { type Example, startExample, untilSaid } from './start-example.ts'
 
 const pages = readDocuments()
   .map(({ path, blocks }) => ({ path, blocks: blocks.filter(asksExample) }))

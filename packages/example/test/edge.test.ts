@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, fetch as fetchOver } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../core/test/support/free-port.ts'
 import { signIn } from './sign-in.ts'
-import { type Example, freePort, spawnExample, startExample, untilSaid } from './start-example.ts'
+import { type Example, spawnExample, startExample, untilSaid } from './start-example.ts'
 
 /** The outside service: the requests it got, and those that it never answers. */
 const orders: { title: string; locale: string }[] = []

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../core/test/support/free-port.ts'
 
 // Processes share their compiled code.
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/sallyport', import.meta.url))
@@ -94,14 +94,4 @@ export async function untilSaid(
     if (Date.now() > deadline) throw new Error(`The example has not printed "${text}": ${output()}`)
     await sleep(10)
   }
-}
-
-/** Returns a free port. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0)
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new TypeError('A port was expected')
-  return address.port
 }

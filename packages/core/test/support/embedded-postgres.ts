@@ -1,13 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { freePort } from './free-port.ts'
 import { CLUSTER_VERSION, PASSWORD, type PostgresCluster, postgresCluster, USER } from './postgres-cluster.ts'
 
 /** A PostgreSQL server in a temporary directory. */
@@ -26,9 +25,6 @@ export interface PostgresServer {
   /** Stops the server and removes its directory. */
   stop(): Promise<void>
 }
-
-/** Below the ephemeral ports of the system, so no other process takes it while the server is down. */
-const [FIRST_PORT, PORTS] = [20_000, 12_000]
 
 /**
  * A shell script that reads the server's process id. Its input ends when this process is killed. Then it
@@ -132,19 +128,4 @@ const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', `${f
 function templateDirectory(): string {
   const name = `postgres-${createHash('sha256').update(CLUSTER_VERSION).digest('hex').slice(0, 16)}`
   return join(fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url)), name)
-}
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = FIRST_PORT + Math.floor(Math.random() * PORTS)
-    const probe = createServer()
-    try {
-      await once(probe.listen(port, '127.0.0.1'), 'listening')
-      return port
-    } catch {
-      // Another process uses it.
-    } finally {
-      probe.close()
-    }
-  }
 }

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import type { PostgresServer } from './embedded-postgres.ts'
+import { freePort } from './free-port.ts'
 import { PASSWORD, USER } from './postgres-cluster.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
@@ -77,13 +78,4 @@ async function accepts(port: number): Promise<boolean> {
   } finally {
     socket.destroy()
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

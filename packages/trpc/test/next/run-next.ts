@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from '../../../core/test/support/free-port.ts'
 
 /** The command of Next.js that an app has. */
 const commandOf = (folder: string): string => createRequire(`${folder}/`).resolve('next/dist/bin/next')
@@ -69,12 +69,4 @@ function start(
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   return { child, output: () => Buffer.concat(chunks).toString() }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0)
-  await once(server, 'listening')
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
