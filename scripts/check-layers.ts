@@ -32,6 +32,11 @@ const TRPC_IMPORTS = {
   links: [`${TRPC}/client/`, core('protocol'), npm('@trpc/(client|server)/')],
   react: [`${TRPC}/client/`, core('protocol'), npm('react/')],
   ssr: [core('index', 'protocol', 'internal/server')],
+  'better-auth': [
+    `${TRPC}/server/`,
+    core('index', 'internal/server', 'sqlite', 'postgres'),
+    npm('better-auth/'),
+  ],
   next: [
     `${TRPC}/(react|server|ssr)/`,
     core('index', 'protocol'),

@@ -1,5 +1,6 @@
 import type { EventListener } from './events/event.ts'
 import { createIdentityCache, type IdentityCache } from './jwt/identity-cache.ts'
+import type { Proof } from './jwt/proof.ts'
 import { DEFAULT_MAX_AGE_SECONDS, JWT_TYPE, type TrustedIssuer } from './jwt/trusted-issuer.ts'
 import type { KeySet } from './keys/key-set.ts'
 import { LOOKUP_TIMEOUT_MS } from './protocol/deadline.ts'
@@ -9,6 +10,7 @@ import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from '.
 import { type CookieAttributes, type CookieNames, cookieNames } from './request/cookie.ts'
 import { requireCookieDomain, requireCookiePrefix, requireCrossSite } from './request/cookie-settings.ts'
 import type { SessionLifetimes } from './session/lifetime.ts'
+import type { SessionUser } from './session/session.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 /** A hundred years. Longer lifetimes could end after the last valid date. */
@@ -20,6 +22,8 @@ export interface AuthConfigOptions {
   baseUrl: string
   /** The public keys: `staticJwks(env.JWKS)` or `dynamicJwks(url)`. */
   jwks: KeySet
+  /** Replaces the JWT in Step 1, with keys in `jwks`: `...sessionCookieProof(options)` sets both. */
+  proof?: Proof | undefined
   /** Other issuers whose tokens Step 1 accepts. Step 2 still queries our database. */
   trustedIssuers?: readonly TrustedIssuer[]
   /**
@@ -78,11 +82,15 @@ export interface AuthConfigOptions {
     /** Seconds after a sign-in in which changes such as deleting the account are allowed. @default 900 */
     freshForSeconds?: number
   }
+  /** Returns the roles of a user for `requireRole`. @default ({ role }) => [role] */
+  rolesOf?: RolesOf
   /** Receives sign-ins, revocations, bans, and rejections; see {@link AuthEvent}. */
   onEvent?: EventListener
   /** The clock, for tests. @default () => new Date() */
   now?: () => Date
 }
+
+type RolesOf = (user: SessionUser) => readonly string[]
 
 /** The settings that both steps read, without private keys, database, or plugins. */
 export interface AuthConfig {
@@ -97,6 +105,8 @@ export interface AuthConfig {
   readonly allowedHeaders: readonly string[]
   readonly exposedHeaders: readonly string[]
   readonly bearer: boolean
+  /** Step 1 for credentials that aren't our JWTs. */
+  readonly proof: Proof | undefined
   readonly cookies: CookieNames & CookieAttributes
   /** This app, then the trusted issuers. */
   readonly issuers: readonly [TrustedIssuer, ...TrustedIssuer[]]
@@ -111,6 +121,7 @@ export interface AuthConfig {
   readonly freshForSeconds: number
   /** Unchecked: invalid entries are an error where addresses are read. */
   readonly trustedProxies: readonly string[]
+  readonly rolesOf: RolesOf
   readonly onEvent: EventListener | undefined
   /** Skips the signature of verified tokens, never Step 2. */
   readonly identityCache: IdentityCache
@@ -190,6 +201,7 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     allowedHeaders,
     exposedHeaders,
     bearer: options.bearer ?? false,
+    proof: options.proof,
     cookies: { ...cookieNames(cookiePrefix, attributes), ...attributes },
     issuers: [own, ...trustedIssuers],
     jwtLifetimeSeconds,
@@ -201,6 +213,7 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     rotateSessionToken,
     freshForSeconds,
     trustedProxies: options.trustedProxies ?? [],
+    rolesOf: options.rolesOf ?? (({ role }) => [role]),
     onEvent: options.onEvent,
     identityCache: createIdentityCache(cacheSize),
     now: options.now ?? (() => new Date()),
@@ -218,12 +231,13 @@ const SETTINGS: readonly (keyof AuthConfig)[] = [
     'allowedHeaders',
     'exposedHeaders',
     'bearer',
+    'proof',
     'cookies',
     'issuers',
   ] as const),
   ...(['jwtLifetimeSeconds', 'sessionLifetimeSeconds', 'lookupTimeoutMs', 'lifetimes'] as const),
   ...(['maxSessionsPerUser', 'whenFull', 'rotateSessionToken', 'freshForSeconds'] as const),
-  ...(['trustedProxies', 'onEvent', 'identityCache', 'now'] as const),
+  ...(['trustedProxies', 'rolesOf', 'onEvent', 'identityCache', 'now'] as const),
 ]
 
 const NO_LIMIT = Number.POSITIVE_INFINITY

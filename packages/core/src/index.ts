@@ -8,6 +8,7 @@ export type { SessionDatabase } from './database/session-database.ts'
 export type { AuthEvent, AuthEventType, EventListener, PluginEvent, RevocationCause } from './events/event.ts'
 export type { Identity } from './jwt/identity.ts'
 export type { IdentityCache } from './jwt/identity-cache.ts'
+export type { Proof, ProvedIdentity } from './jwt/proof.ts'
 export type { TrustedIssuer } from './jwt/trusted-issuer.ts'
 export { verifyJwt } from './jwt/verify-jwt.ts'
 export { type DynamicJwksOptions, dynamicJwks } from './keys/dynamic-jwks.ts'
@@ -58,3 +59,4 @@ export {
   type SessionUser,
   type StoredSession,
 } from './session/session.ts'
+export { type SessionCookieOptions, sessionCookieProof } from './session/session-cookie-proof.ts'

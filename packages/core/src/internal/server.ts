@@ -23,6 +23,7 @@ export {
   proxyTrustOf,
 } from '../request/address.ts'
 export { type Credentials, readCredentials, type SessionCookie } from '../request/credentials.ts'
+export { memoryFeed } from '../revocations/feed.ts'
 export { consumeToken, type OnceCall, type OnceOutcome, runOnce } from '../service/run-once.ts'
 export { parseServiceSigningKeys, rejectSharedKeys } from '../service/service-signing-keys.ts'
 export {

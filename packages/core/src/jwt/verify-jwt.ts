@@ -3,31 +3,24 @@ import type { AuthConfig } from '../config.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { parseClaims, parsePayload } from './claims.ts'
 import type { Identity } from './identity.ts'
-import { keysVersion, type TrustedIssuer } from './trusted-issuer.ts'
+import type { TrustedIssuer } from './trusted-issuer.ts'
 import { splitJws, verifyJws } from './verify-jws.ts'
+import { verifyOnce } from './verify-once.ts'
 
 /**
  * Step 1: returns the identity in a JWT (spec section 5) without a database. For a token that was verified
  * before, the cache skips the signature, never `exp`.
  * @throws AuthError `TOKEN_INVALID`, `TOKEN_EXPIRED`, or `KEYS_UNAVAILABLE`
  */
-export async function verifyJwt(
-  token: string,
-  config: AuthConfig,
-  now: Date = config.now(),
-): Promise<Identity> {
-  const version = keysVersion(config)
-  const known = config.identityCache.get(token, version)
-  if (known !== undefined) {
-    if (known.expiresAt.getTime() <= now.getTime()) throw new AuthError('TOKEN_EXPIRED')
-    return known
-  }
+export function verifyJwt(token: string, config: AuthConfig, now: Date = config.now()): Promise<Identity> {
+  return verifyOnce(token, { config, now }, verifySignature)
+}
+
+async function verifySignature(token: string, config: AuthConfig, now: Date): Promise<Identity> {
   const issuer = selectIssuer(token, config)
   const { payload, keyId } = await verifyJws(token, issuer.jwks, { typ: issuer.typ })
   const isOwn = issuer === config.issuers[0]
-  const identity = parseClaims(payload, { keyId, issuer, isOwn, now, clock: config.now() })
-  config.identityCache.set(token, version, identity)
-  return identity
+  return parseClaims(payload, { keyId, issuer, isOwn, now, clock: config.now() })
 }
 
 /** The token names its issuer, and the keys of that issuer then prove it. */

@@ -31,10 +31,15 @@ export function cookieNames(prefix: string, { secure, domain }: CookieAttributes
 
 /**
  * Returns the value of one cookie; null if it was not sent or is empty.
+ * @param isEqual returns whether two values are the same credential. @default () => false
  * @throws AuthError `COOKIE_CONFLICT` if the name occurs twice. A cookie parser would return the first, so a
  * parent domain or another path could choose which one is used
  */
-export function readCookie(header: string | null, name: string): string | null {
+export function readCookie(
+  header: string | null,
+  name: string,
+  isEqual: (first: string, second: string) => boolean = () => false,
+): string | null {
   if (header === null) return null
   let value: string | null = null
   // Scans, because splitting takes three times as long on every request.
@@ -43,8 +48,9 @@ export function readCookie(header: string | null, name: string): string | null {
     const end = next === -1 ? header.length : next
     while (isWhiteSpace(header[start])) start++
     if (header.startsWith(name, start) && header[start + name.length] === '=') {
-      if (value !== null) throw new AuthError('COOKIE_CONFLICT')
-      value = trimmed(header.slice(start + name.length + 1, end))
+      const sent = trimmed(header.slice(start + name.length + 1, end))
+      if (value !== null && !isEqual(value, sent)) throw new AuthError('COOKIE_CONFLICT')
+      value = sent
     }
     start = end + 1
   }

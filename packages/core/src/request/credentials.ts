@@ -25,6 +25,10 @@ export interface SessionCookie {
  */
 export function readCredentials(header: HeaderReader, config: AuthConfig): Credentials {
   const bearer = readBearer(header, config)
+  if (config.proof !== undefined) {
+    const token = config.proof.readToken({ cookie: header('cookie'), bearer })
+    return { transport: bearer === null ? 'cookie' : 'bearer', token, sessionCookie: null }
+  }
   if (bearer !== null && !hasSessionHeader(header, config))
     return { transport: 'bearer', token: bearer, sessionCookie: null }
   const sessionCookie = readSessionCookie(header, config)

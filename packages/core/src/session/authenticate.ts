@@ -1,5 +1,6 @@
 import type { AuthConfig } from '../config.ts'
 import type { Identity } from '../jwt/identity.ts'
+import { verifyProof } from '../jwt/proof.ts'
 import { verifyJwt } from '../jwt/verify-jwt.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readCredentials } from '../request/credentials.ts'
@@ -30,7 +31,8 @@ export async function authenticate(
 }
 
 /**
- * Step 1: checks that the credentials are unambiguous, the origin may use them, and the JWT is valid.
+ * Step 1: checks that the credentials are unambiguous, the origin may use them, and the JWT is valid, or the
+ * proof that the configuration has instead.
  * @throws AuthError `COOKIE_CONFLICT`, `TOKEN_MISSING`, `ORIGIN_REJECTED`, `TOKEN_INVALID`, `TOKEN_EXPIRED`,
  * or `KEYS_UNAVAILABLE`
  */
@@ -46,7 +48,8 @@ async function verifyCredentials(
   const { transport, token, sessionCookie } = readCredentials(request.header, config)
   if (transport === 'cookie' && (token !== null || sessionCookie !== null)) checkOrigin(request, kind, config)
   if (token === null) throw new AuthError('TOKEN_MISSING')
-  const identity = await verifyJwt(token, config)
+  const { proof } = config
+  const identity = await (proof === undefined ? verifyJwt(token, config) : verifyProof(token, proof, config))
   // Another tab has signed in since. After a refresh, the two cookies agree again.
   if (sessionCookie !== null && sessionCookie.sessionId !== identity.sessionId)
     throw new AuthError('TOKEN_INVALID')

@@ -16,7 +16,8 @@ export function requireRole(
   ...roles: [string, ...string[]]
 ): Middleware<AuthContext & { readonly session: Session }, object> {
   return async (call) => {
-    requireCondition(call, ({ user }) => roles.includes(user.role))
+    const { rolesOf } = call.ctx.auth[authRequest].config
+    requireCondition(call, ({ user }) => rolesOf(user).some((role) => roles.includes(role)))
     return call.next()
   }
 }

@@ -25,15 +25,6 @@ declare module 'react-native' {
   export const AppState: { addEventListener(type: 'change', listener: (state: string) => void): object }
 }
 
-declare module 'better-auth' {
-  export function betterAuth(options: { database: import('pg').Pool; emailAndPassword: { enabled: true } }): {
-    api: {
-      getSession(options: { headers: Headers }): Promise<{ session: { id: string; userId: string } } | null>
-    }
-    handler(request: Request): Promise<Response>
-  }
-}
-
 declare const Bun: {
   serve(options: {
     fetch(

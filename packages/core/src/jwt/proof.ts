@@ -1,0 +1,35 @@
+import type { AuthConfig } from '../config.ts'
+import type { Identity } from './identity.ts'
+import { verifyOnce } from './verify-once.ts'
+
+/**
+ * Step 1 for credentials that aren't our JWTs, such as the signed session cookie of another library. The
+ * result for a token is cached until a key changes, so it must never change. Step 2 is the same for all.
+ */
+export interface Proof {
+  /**
+   * Returns the token of a request; null without one. `bearer` is that of `Authorization` and disables cookies.
+   * Equal credentials must give equal tokens.
+   * @throws AuthError `COOKIE_CONFLICT`
+   */
+  readToken(sent: { readonly cookie: string | null; readonly bearer: string | null }): string | null
+  /**
+   * Proves who sent a token. May look up the session.
+   * @throws AuthError `TOKEN_INVALID` or `SESSION_NOT_FOUND`. Any other error means "unknown", which is 503
+   */
+  verify(token: string): Promise<ProvedIdentity>
+}
+
+/** The identity behind a token that isn't a JWT, and the id of a key in `jwks`. The row says how long it is valid. */
+export type ProvedIdentity = Pick<Identity, 'userId' | 'sessionId' | 'keyId'>
+
+/** Step 1 with the {@link Proof} of the configuration. @throws AuthError like {@link Proof.verify} */
+export function verifyProof(token: string, proof: Proof, config: AuthConfig): Promise<Identity> {
+  return verifyOnce(token, { config, now: config.now() }, async () => {
+    const { userId, sessionId, keyId } = await proof.verify(token)
+    return { userId, sessionId, keyId, version: null, issuer: config.issuer, expiresAt: NEVER }
+  })
+}
+
+/** The last valid date. */
+const NEVER = new Date(8.64e15)

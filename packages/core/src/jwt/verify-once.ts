@@ -1,0 +1,24 @@
+import type { AuthConfig } from '../config.ts'
+import { AuthError } from '../protocol/errors.ts'
+import type { Identity } from './identity.ts'
+import { keysVersion } from './trusted-issuer.ts'
+
+/**
+ * Step 1: verifies a token. For one that was verified before, the cache skips the proof, never `exp`.
+ * @throws AuthError `TOKEN_EXPIRED`, or what `verify` throws
+ */
+export async function verifyOnce(
+  token: string,
+  { config, now }: { config: AuthConfig; now: Date },
+  verify: (token: string, config: AuthConfig, now: Date) => Promise<Identity>,
+): Promise<Identity> {
+  const version = keysVersion(config)
+  const known = config.identityCache.get(token, version)
+  if (known !== undefined) {
+    if (known.expiresAt.getTime() <= now.getTime()) throw new AuthError('TOKEN_EXPIRED')
+    return known
+  }
+  const identity = await verify(token, config, now)
+  config.identityCache.set(token, version, identity)
+  return identity
+}

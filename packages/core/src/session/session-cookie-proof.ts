@@ -1,0 +1,63 @@
+import type { Proof } from '../jwt/proof.ts'
+import type { KeySet } from '../keys/key-set.ts'
+import { AuthError } from '../protocol/errors.ts'
+import { readCookie } from '../request/cookie.ts'
+import { createSecretKeys } from './secret-keys.ts'
+import type { SessionKey } from './session.ts'
+
+/** Options of {@link sessionCookieProof}. */
+export interface SessionCookieOptions {
+  /** The name of the cookie, or a function that returns it. */
+  readonly cookie: string | (() => string)
+  /** The secret that signs the cookie, or a function that returns the current one. */
+  readonly secret: string | (() => string)
+  /**
+   * Returns the ids of the session with this token and of its user; null if there is none. Called once for each
+   * token, so the ids must never change. An error means "unknown" (503).
+   */
+  readonly findSession: (token: string) => Promise<SessionKey | null>
+}
+
+/**
+ * Creates Step 1 for the session cookie of another library: `token.signature`, where the signature is the
+ * HMAC-SHA256 of the token in base64. A bearer token has the same form. Step 2 reads the tables of that library
+ * (`openSqliteStore` or `openPostgresStore`, whose `mapping.issuer` is the origin of `baseUrl`).
+ * @example
+ * const { secret } = process.env
+ * defineAuthConfig({ baseUrl, ...sessionCookieProof({ cookie: 'sid', secret, findSession }) })
+ */
+export function sessionCookieProof({ cookie, secret, findSession }: SessionCookieOptions): {
+  readonly jwks: KeySet
+  readonly proof: Proof
+} {
+  const jwks = createSecretKeys(toFunction(secret))
+  const cookieName = toFunction(cookie)
+  const proof: Proof = {
+    readToken({ cookie, bearer }) {
+      if (bearer !== null) return decode(bearer)
+      const value = readCookie(cookie, cookieName(), (first, second) => decode(first) === decode(second))
+      return value === null ? null : decode(value)
+    },
+    async verify(value) {
+      const { token, keyId } = await jwks.verify(value)
+      const key = await findSession(token)
+      if (key === null) throw new AuthError('SESSION_NOT_FOUND')
+      return { sessionId: key.sessionId, userId: key.userId, keyId }
+    },
+  }
+  return { jwks, proof }
+}
+
+function toFunction(value: string | (() => string)): () => string {
+  return typeof value === 'string' ? () => value : value
+}
+
+/** Signatures contain `+`, `/`, and `=`, so cookies are percent-encoded. A malformed one has no valid signature. */
+function decode(value: string): string {
+  if (!value.includes('%')) return value
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}

@@ -1,0 +1,1 @@
+export { type BetterAuthGuard, type BetterAuthGuardOptions, betterAuthGuard } from './better-auth/guard.ts'

@@ -1,0 +1,64 @@
+import { type AuthConfig, ConfigurationError, defineAuthConfig, sessionCookieProof } from '@sallyport/core'
+import type { BetterAuthSource } from './source.ts'
+
+/** Options of `betterAuthGuard`, for what Better Auth's options don't say. */
+export interface BetterAuthGuardOptions {
+  /** The URL of the app. @default Better Auth's `baseURL`, or `BETTER_AUTH_URL` */
+  readonly baseUrl?: string
+  /** Other origins whose pages may use the cookies. @default Better Auth's `trustedOrigins` */
+  readonly allowedOrigins?: readonly string[]
+  /** Proxies whose `X-Forwarded-For` is read. @default [] */
+  readonly trustedProxies?: readonly string[]
+}
+
+/** Returns the configuration of both steps. It is read from Better Auth's options when a call first needs it. */
+export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOptions): AuthConfig {
+  const { auth } = source
+  return defineAuthConfig(() => {
+    const baseUrl = options.baseUrl ?? baseUrlOf(source)
+    const { trustedProxies = [] } = options
+    const allowedOrigins = options.allowedOrigins ?? staticOrigins(source)
+    const { jwks, proof } = sessionCookieProof({
+      cookie: source.cookieName,
+      secret: () => source.current?.secret ?? '',
+      async findSession(token) {
+        const { internalAdapter } = await source.load()
+        const found = await internalAdapter.findSession(token)
+        if (found === null) return null
+        return { sessionId: String(found.session.id), userId: String(found.session.userId) }
+      },
+    })
+    return {
+      baseUrl,
+      allowedOrigins: allowedOrigins.filter((origin) => origin !== new URL(baseUrl).origin),
+      trustedProxies,
+      bearer: (auth.options.plugins ?? []).some(({ id }) => id === 'bearer'),
+      jwks,
+      proof: {
+        ...proof,
+        async verify(token) {
+          await source.load()
+          return proof.verify(token)
+        },
+      },
+    }
+  })
+}
+
+function baseUrlOf({ auth }: BetterAuthSource): string {
+  const { baseURL = process.env.BETTER_AUTH_URL } = auth.options
+  if (typeof baseURL === 'string') return baseURL
+  throw new ConfigurationError(
+    'betterAuthGuard: baseUrl is not set. Set baseURL of betterAuth(), or pass { baseUrl } if it has several.',
+  )
+}
+
+/** @throws ConfigurationError if an origin is a pattern, or a function decides */
+function staticOrigins({ auth }: BetterAuthSource): readonly string[] {
+  const { trustedOrigins = [] } = auth.options
+  if (Array.isArray(trustedOrigins) && !trustedOrigins.some((origin) => /[*?]/.test(origin)))
+    return trustedOrigins.filter((origin) => /^https?:/.test(origin))
+  throw new ConfigurationError(
+    'betterAuthGuard: trustedOrigins has patterns or is a function, which WebSockets and CORS cannot use. List the origins of your pages in betterAuthGuard(auth, { allowedOrigins }).',
+  )
+}

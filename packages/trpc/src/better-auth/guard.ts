@@ -1,0 +1,61 @@
+import type { AuthConfig, AuthDatabase, AuthStore } from '@sallyport/core'
+import { withAuthStore } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
+import { type AuthContextFactory, createAuthContext } from '../server/context.ts'
+import { authResponseMeta } from '../server/errors.ts'
+import { adapterStore } from './adapter-store.ts'
+import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
+import type { BetterAuth } from './instance.ts'
+import { createSource } from './source.ts'
+
+export type { BetterAuthGuardOptions } from './guard-config.ts'
+
+/** Guards for the sessions of Better Auth. */
+export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends AuthContextFactory {
+  /** Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. */
+  attach<Database extends object>(db: Database): Database & AuthDatabase
+  /** For HTTP handlers: the headers of guarded responses. */
+  readonly responseMeta: typeof authResponseMeta
+  /** The settings that both steps read. */
+  readonly config: AuthConfig
+  /** Only a type: what `ctx.session` and `ctx.user` are. */
+  readonly $Infer: Auth['$Infer']
+}
+
+/**
+ * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and Step
+ * 2 reads its tables on every call. Nothing is read until a call needs it.
+ *
+ * @example
+ * export const guard = betterAuthGuard(auth)
+ * export const httpContext = (o: HttpContextOptions) => ({ ...guard.http(o), db: guard.attach(db) })
+ * export const wsContext = (o: WsContextOptions) => ({ ...guard.ws(o), db: guard.attach(db) })
+ */
+export function betterAuthGuard<Auth extends BetterAuth>(
+  auth: Auth,
+  options: BetterAuthGuardOptions = {},
+): BetterAuthGuard<Auth> {
+  const source = createSource(auth)
+  const config = guardConfig(source, options)
+  let store: AuthStore | undefined
+  const open = () => {
+    store ??= adapterStore(source, config.issuer)
+    return store
+  }
+  const handshake = {
+    get [authStore]() {
+      return open()
+    },
+  }
+  return {
+    ...createAuthContext(config, { db: handshake }),
+    attach: (db) => (isAttached(db) ? db : withAuthStore(db, open())),
+    responseMeta: authResponseMeta,
+    config,
+    $Infer: auth.$Infer,
+  }
+}
+
+function isAttached<Database extends object>(db: Database): db is Database & AuthDatabase {
+  return authStore in db
+}

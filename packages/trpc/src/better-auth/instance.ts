@@ -1,0 +1,32 @@
+import type { BetterAuthOptions } from 'better-auth'
+
+/** The result of `betterAuth()`. */
+export interface BetterAuth {
+  readonly options: BetterAuthOptions
+  readonly api: object
+  readonly $context: Promise<BetterAuthContext>
+  readonly $Infer: { readonly Session: { readonly session: object; readonly user: object } }
+}
+
+/** The part of Better Auth's context that guards use. */
+export interface BetterAuthContext {
+  readonly secret: string
+  readonly options: BetterAuthOptions
+  readonly authCookies: { readonly sessionToken: { readonly name: string } }
+  readonly sessionConfig: {
+    readonly updateAge: number
+    readonly expiresIn: number
+    readonly freshAge: number
+  }
+  readonly adapter: BetterAuthAdapter
+  readonly internalAdapter: {
+    findSession(token: string): Promise<{ readonly session: Record<string, unknown> } | null>
+  }
+}
+
+interface BetterAuthAdapter {
+  findOne(query: {
+    readonly model: string
+    readonly where: { readonly field: string; readonly value: string }[]
+  }): Promise<Record<string, unknown> | null>
+}
