@@ -213,7 +213,7 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     rotateSessionToken,
     freshForSeconds,
     trustedProxies: options.trustedProxies ?? [],
-    rolesOf: options.rolesOf ?? (({ role }) => [role]),
+    rolesOf: options.rolesOf ?? roleOf,
     onEvent: options.onEvent,
     identityCache: createIdentityCache(cacheSize),
     now: options.now ?? (() => new Date()),
@@ -240,6 +240,7 @@ const SETTINGS: readonly (keyof AuthConfig)[] = [
   ...(['trustedProxies', 'rolesOf', 'onEvent', 'identityCache', 'now'] as const),
 ]
 
+const roleOf: RolesOf = ({ role }) => [role]
 const NO_LIMIT = Number.POSITIVE_INFINITY
 const OWN_CLAIMS = { userId: 'userId', sessionId: 'sessionId' }
 

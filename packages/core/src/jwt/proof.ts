@@ -1,6 +1,4 @@
-import type { AuthConfig } from '../config.ts'
 import type { Identity } from './identity.ts'
-import { verifyOnce } from './verify-once.ts'
 
 /**
  * Step 1 for credentials that aren't our JWTs, such as the signed session cookie of another library. The
@@ -22,14 +20,3 @@ export interface Proof {
 
 /** The identity behind a token that isn't a JWT, and the id of a key in `jwks`. The row says how long it is valid. */
 export type ProvedIdentity = Pick<Identity, 'userId' | 'sessionId' | 'keyId'>
-
-/** Step 1 with the {@link Proof} of the configuration. @throws AuthError like {@link Proof.verify} */
-export function verifyProof(token: string, proof: Proof, config: AuthConfig): Promise<Identity> {
-  return verifyOnce(token, { config, now: config.now() }, async () => {
-    const { userId, sessionId, keyId } = await proof.verify(token)
-    return { userId, sessionId, keyId, version: null, issuer: config.issuer, expiresAt: NEVER }
-  })
-}
-
-/** The last valid date. */
-const NEVER = new Date(8.64e15)

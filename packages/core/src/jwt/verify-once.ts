@@ -1,6 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { Identity } from './identity.ts'
+import type { Proof } from './proof.ts'
 import { keysVersion } from './trusted-issuer.ts'
 
 /**
@@ -22,3 +23,14 @@ export async function verifyOnce(
   config.identityCache.set(token, version, identity)
   return identity
 }
+
+/** Step 1 with the {@link Proof} of the configuration. @throws AuthError like {@link Proof.verify} */
+export function verifyProof(token: string, proof: Proof, config: AuthConfig): Promise<Identity> {
+  return verifyOnce(token, { config, now: config.now() }, async () => {
+    const { userId, sessionId, keyId } = await proof.verify(token)
+    return { userId, sessionId, keyId, version: null, issuer: config.issuer, expiresAt: NEVER }
+  })
+}
+
+/** The last valid date. */
+const NEVER = new Date(8.64e15)

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import type { Identity } from '../jwt/identity.ts'
-import { verifyProof } from '../jwt/proof.ts'
 import { verifyJwt } from '../jwt/verify-jwt.ts'
+import { verifyProof } from '../jwt/verify-once.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readCredentials } from '../request/credentials.ts'
 import { checkOrigin, type OriginRequest, type RequestKind } from '../request/origin.ts'
