@@ -4,6 +4,7 @@ import { limitAddresses, type Upgrade } from './limit-addresses.ts'
 import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader, isOwnOrigin } from './request-headers.ts'
 import { type SocketLimits, socketLimits, type WebSocketLimits } from './socket-limits.ts'
+import { rememberUpgraded } from './upgraded-sockets.ts'
 
 /**
  * Limits HTTP batches to 20 calls and bodies to 64 KB. For the fetch adapter, limit bodies before it. Over
@@ -78,6 +79,7 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
     maxBufferedChunks: 4_096,
     verifyClient({ req }, callback) {
       const rejection = limitServer(this, limited, checked) ?? checkSafely(req)
+      if (rejection === null) rememberUpgraded(req.socket)
       // Not inside a `try`: the callback begins the connection, and its errors aren't errors of the upgrade.
       callback(rejection === null, ...(rejection ?? []))
     },
