@@ -28,7 +28,7 @@ export interface DrainOptions {
   readonly auth: DrainedAuth
   /** The HTTP server, or all of them. */
   readonly server: DrainedServer | readonly DrainedServer[]
-  /** The `WebSocketServer`, created with `webSocketOptions`. Without it, sockets stay open until they're cut. */
+  /** The `WebSocketServer`, created with `webSocketOptions`. Without it, sockets are only cut. */
   readonly sockets?: DrainedSockets
   /** Milliseconds after which all connections are cut. @default 5_000 */
   readonly timeoutMs?: number
