@@ -118,6 +118,13 @@ describe('init in a Next.js app with the files of the guide of tRPC', () => {
     expect(files['src/server/next.ts']).toContain(`  ${onError}\n})`)
   })
 
+  test('asks for the auth store in a db of the app', async ({ expect }) => {
+    const text = GUIDE['src/trpc/init.ts'].replace("theme: 'dark'", "theme: 'dark', db")
+    const { stdout } = await init({ 'src/trpc/init.ts': text })
+    expect(stdout).toContain('- Your context has its own db. Replace it with withAuthStore(db, auth.store)')
+    expect((await init({})).stdout).not.toContain('withAuthStore(db')
+  })
+
   test.for([
     ['uses the request', 'createContext: () => ({ ip: req.headers })'],
     ['uses another import', 'createContext: createTRPCContext, onError: report'],

@@ -63,9 +63,18 @@ function planRoute({ folder, ...found }: App, route: Route): Pick<NextSteps, 'fi
       ...(router && name && layout
         ? []
         : [`Add the error formatter, the links, and AuthProvider: ${GUIDE}.`]),
+      ...(ownsDb(route) ? [WRAP_DB] : []),
       'In client components, wrap what calls a guarded procedure in <SignedIn> of @sallyport/trpc/react.',
       `In server components, call one only if (await getPage()).state.status is "authenticated". getPage is in ${paths.server}.`,
       'Sign up at /sign-in.',
     ],
   }
+}
+
+const WRAP_DB =
+  'Your context has its own db. Replace it with withAuthStore(db, auth.store) of @sallyport/core: docs/databases.md#your-apps-client.'
+
+/** The guards need a `db` with the auth store. */
+function ownsDb({ context }: Route): boolean {
+  return context !== null && /\bdb\s*[,:}]/.test(readIfExists(context.path) ?? '')
 }
