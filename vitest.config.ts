@@ -59,7 +59,12 @@ export default defineConfig(({ mode }) => ({
       {
         extends: true,
         plugins: [resolveFrom('./packages/trpc/test/versions/trpc-11-22/package.json')],
-        test: { name: 'trpc-11-22', include: [CLIENT_TESTS], isolate: false, env: { TRPC_VERSION: '11.22.1' } },
+        test: {
+          name: 'trpc-11-22',
+          include: [CLIENT_TESTS],
+          isolate: false,
+          env: { TRPC_VERSION: '11.22.1' },
+        },
       },
     ],
   },
