@@ -25,7 +25,7 @@ export function installApp(cwd: string, libraries: readonly Library[], installIt
 /** Runs `sallyport init`, and returns the packages that its last command installs. */
 export function runInit(cwd: string): readonly string[] {
   const printed = run('npx', ['sallyport', 'init', '--yes'], { cwd })
-  const [, packages] = /\nNext:\n {2}npm i (.*) && npm run dev\n$/.exec(printed) ?? []
+  const [, packages] = /\nNext:\n {2}npm i ([^&]*) && (?:.* && )?npm run dev\n$/.exec(printed) ?? []
   assert.ok(packages, printed)
   return packages.split(' ')
 }

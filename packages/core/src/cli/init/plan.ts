@@ -1,5 +1,7 @@
+import { posix } from 'node:path'
 import { parseEnv } from 'node:util'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { planStack } from './better-t-stack/plan-stack.ts'
 import { type Change, readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
 import { isIgnored } from './git.ts'
@@ -11,6 +13,8 @@ import type { Steps } from './steps.ts'
 /** What `init` does in an app, and what is left to do by hand. */
 export interface Plan {
   readonly changes: readonly Change[]
+  /** The file of the keys. */
+  readonly envFile: string
   readonly createsKeys: boolean
   readonly byHand: readonly string[]
   /** The one command to run next. */
@@ -26,8 +30,9 @@ const FRAMEWORKS: Partial<Record<Framework, (app: DetectedApp) => Steps | null>>
 /** @throws ConfigurationError if a file exists that `init` would write, or if Node can't run the files */
 export function planInit(app: DetectedApp): Plan {
   const planFramework = app.framework === null ? undefined : FRAMEWORKS[app.framework]
-  const steps = planFramework?.(app) ?? planServer(app)
-  const { files } = steps
+  const steps = planFramework?.(app) ?? planStack(app) ?? planServer(app)
+  const { files, serverFolder = '.' } = steps
+  const envFile = posix.join(serverFolder, '.env')
   const taken = files.filter(({ path, after }) => ![null, after].includes(readIfExists(path)))
   if (taken.length > 0) {
     const paths = taken.map(({ path }) => path).join(', ')
@@ -37,13 +42,19 @@ export function planInit(app: DetectedApp): Plan {
   }
   const edits = [
     app.isNew ? asModule(app) : null,
-    ignored(files.some(({ after }) => after.includes('file:data/')) ? ['.env', 'data/*.db*'] : ['.env']),
+    ignored([
+      envFile,
+      ...(files.some(({ after }) => after.includes('file:data/'))
+        ? [posix.join(serverFolder, 'data/*.db*')]
+        : []),
+    ]),
   ].filter((change) => change !== null)
   const add = steps.packages.filter((name) => !app.packages.has(name))
   const install = add.length === 0 ? '' : `${app.addPackages} ${add.join(' ')} && `
   return {
     changes: [...files.filter(({ path }) => readIfExists(path) === null), ...steps.edits, ...edits],
-    createsKeys: parseEnv(readIfExists('.env') ?? '').SIGNING_KEYS === undefined,
+    envFile,
+    createsKeys: parseEnv(readIfExists(envFile) ?? '').SIGNING_KEYS === undefined,
     byHand: steps.byHand,
     command: `${install}${steps.command}`,
   }
