@@ -169,6 +169,36 @@ const server = createHTTPServer({
   })
 })
 
+test('the middleware of Hono is replaced, and the path stays', async ({ expect }) => {
+  const app = createApp({
+    'src/index.ts': `import { serve } from '@hono/node-server'
+import { trpcServer } from '@hono/trpc-server'
+import { Hono } from 'hono'
+import { appRouter } from './router'
+
+const app = new Hono()
+app.use(
+  '/api/trpc/*',
+  trpcServer({
+    router: appRouter,
+  }),
+)
+serve(app)
+`,
+    'src/router.ts':
+      "import { initTRPC } from '@trpc/server'\nconst t = initTRPC.create()\nexport const appRouter = t.router({})\n",
+  })
+  await init(app)
+  const { 'src/index.ts': server, 'src/router.ts': router } = filesOf(app)
+  expect(server).toContain(
+    "createHandler({ auth, config: authConfig, endpoint: '/api/trpc',\n    router: appRouter, createContext,\n  })",
+  )
+  expect(server).toContain("['/api/auth/*', '/api/trpc/*']")
+  expect(server).toContain('const server = serve(app)')
+  expect(server).not.toContain('trpcServer')
+  expect(router).toContain("import type { Context } from './context'\n")
+})
+
 describe("the app's own createContext passes its options on", () => {
   test.for([
     [
