@@ -199,6 +199,23 @@ serve(app)
   expect(router).toContain("import type { Context } from './context'\n")
 })
 
+test('sockets beside Hono are checked, and those beside Fastify are left to the user', async ({ expect }) => {
+  const sockets = `
+const sockets = new WebSocketServer({ server })
+applyWSSHandler({ wss: sockets, router: appRouter, createContext })
+`
+  const [hono = '', fastify = ''] = ['hono', 'fastify'].map(
+    (name) => `${readFileSync(join(APPS, `${name}.ts`), 'utf8')}${sockets}`,
+  )
+  const app = createApp({ ...appOf('hono', 'trpc-sse'), 'src/hono.ts': hono })
+  await init(app)
+  for (const line of [...SOCKETS, 'drain({ auth, sockets, server })', 'authHandlerOptions, createHandler, '])
+    expect(filesOf(app)['src/hono.ts']).toContain(line)
+  const other = createApp({ ...appOf('fastify', 'trpc'), 'src/fastify.ts': fastify })
+  expect((await init(other)).stdout).toContain('- Serve /api/auth, and ')
+  expect(filesOf(other)['src/fastify.ts']).toBe(fastify)
+})
+
 describe("the app's own createContext passes its options on", () => {
   test.for([
     [

@@ -98,7 +98,7 @@ function mountExpress(text: string): Mounting | null {
 function mountFastify(text: string): Mounting | null {
   const app = /(\w+)\.register\(fastifyTRPCPlugin,/.exec(text)?.[1] ?? 'app'
   const plugin = /^import (\w+) from ['"]@fastify\/websocket['"]/m.exec(text)?.[1]
-  if (plugin === undefined && text.includes('useWSS')) return null
+  if ((plugin === undefined && text.includes('useWSS')) || mountSockets(text).name !== null) return null
   const sockets = plugin === undefined ? null : `${app}.websocketServer`
   const webSocket: Replacement[] =
     plugin === undefined

@@ -1,5 +1,5 @@
 import type { Replacement } from '../edits.ts'
-import { type Mounting, startLines } from './mounting.ts'
+import { type Mounting, mountSockets, ourImport, startLines } from './mounting.ts'
 
 /** `app.all('/trpc/*', (c) => fetchRequestHandler({ … }))` */
 const FETCH =
@@ -9,6 +9,7 @@ const MIDDLEWARE = /^( *)(\w+)\.use\(\s*(['"])(\/\S*)\/\*\3,\s*trpcServer\(\{([\
 
 /** Replaces the adapter with `createHandler`, which knows the addresses of clients. */
 export function mountHono(text: string): Mounting | null {
+  const sockets = mountSockets(text)
   const isFetch = text.includes('fetchRequestHandler({')
   const server = /^ *(?:export )?const (\w+) = (?:createServer|serve)\(/m.exec(text)?.[1]
   const serve: Replacement = [/^( *)serve\(/gm, '$1const server = serve(']
@@ -20,14 +21,15 @@ export function mountHono(text: string): Mounting | null {
       [
         isFetch ? FETCH : MIDDLEWARE,
         `$1const handle = createHandler({ auth, config: authConfig,${endpoint}$5});
-${startLines({ server: server ?? 'server', sockets: null })}$1for (const path of ['/api/auth/*', '$4/*'])
+${startLines({ server: server ?? 'server', sockets: sockets.name })}$1for (const path of ['/api/auth/*', '$4/*'])
 $1  $2.all(path, (c) => handle(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }));`,
       ],
       ...(server === undefined ? [serve] : []),
+      ...sockets.replacements,
     ],
     imports: [
       "import { getConnInfo } from '@hono/node-server/conninfo';\n",
-      "import { createHandler, drain } from '@sallyport/trpc';\n",
+      ourImport(sockets.name === null ? 'createHandler' : 'authHandlerOptions, createHandler', sockets),
     ],
     usesConfig: true,
   }
