@@ -30,7 +30,7 @@ export function commitApp(cwd: string): void {
 /** Runs `sallyport init`, and returns the packages that its last command installs. */
 export function runInit(cwd: string): readonly string[] {
   const printed = run('npx', ['sallyport', 'init', '--yes'], { cwd })
-  const [next, packages] = /\nNext:\n {2}(?:npm i (.*) && )?npm run dev\n$/.exec(printed) ?? []
+  const [next, packages] = /\nNext:\n {2}(?:npm i ([^&]*) && )?(?:.* && )?npm run dev\n$/.exec(printed) ?? []
   assert.ok(next, printed)
   return packages?.split(' ') ?? []
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
 import { planEdits } from '../edits.ts'
-import { devCommand, newFile, type Steps } from '../steps.ts'
+import { newFile, type Steps, scriptCommand } from '../steps.ts'
 import { FILES, ownDatabase } from '../templates.ts'
 import { layoutEdit } from './layout-edit.ts'
 import type { NextSteps } from './next-steps.ts'
@@ -37,7 +37,7 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
       ...steps.byHand,
     ],
     packages: ['kysely', ...steps.packages],
-    command: devCommand(app.addPackages),
+    command: scriptCommand(app.addPackages, 'dev'),
   }
 }
 
