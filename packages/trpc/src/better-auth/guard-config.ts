@@ -18,7 +18,7 @@ export interface BetterAuthGuardOptions {
   readonly trustedProxies?: readonly string[]
 }
 
-/** Returns the configuration of both steps, which reads Better Auth's options when a call first needs them. */
+/** Returns the settings of both steps. Better Auth's options are read when a call first needs them. */
 export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOptions): AuthConfig {
   const { auth } = source
   return defineAuthConfig(() => {
