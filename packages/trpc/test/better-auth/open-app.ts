@@ -86,6 +86,7 @@ export async function openApp(session: BetterAuthOptions['session'] = {}) {
     store: guard.attach(database)[authStore],
     jar,
     responds,
+    handlerOptions: { config: guard.config, router, createContext },
     async call(path = 'me', headers: Record<string, string> = {}, method?: string) {
       const response = await responds(path, { cookie: String(jar), ...headers }, method)
       jar.receive(response.headers)

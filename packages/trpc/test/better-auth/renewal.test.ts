@@ -1,4 +1,4 @@
-import { getSession } from '@sallyport/trpc'
+import { createHandler, getSession } from '@sallyport/trpc'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openApp } from './open-app.ts'
 
@@ -156,4 +156,18 @@ test('a session that ended during its renewal is rejected, and the cookies stay'
   const response = await app.call()
   expect(response.status).toBe(401)
   expect(response.headers.getSetCookie()).toEqual([])
+})
+
+test('createHandler sends each cookie once, also without responseMeta', async () => {
+  const app = await openApp({ cookieCache: { enabled: true } })
+  await app.signUp()
+  await app.signIn()
+  for (const responseMeta of [undefined, app.guard.responseMeta]) {
+    wait(25)
+    const handle = createHandler({ ...app.handlerOptions, ...(responseMeta && { responseMeta }) })
+    const headers = { cookie: String(app.jar), 'sec-fetch-site': 'same-origin' }
+    const response = await handle(new Request('http://localhost:3000/trpc/me', { headers }))
+    const names = response.headers.getSetCookie().map((line) => line.split('=', 1)[0])
+    expect(names).toEqual(['better-auth.session_token', 'better-auth.session_data'])
+  }
 })
