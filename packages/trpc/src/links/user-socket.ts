@@ -9,7 +9,7 @@ import {
 import type { AnyTRPCRouter } from '@trpc/server'
 import { AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
-import type { ClientSession } from '../client/client-session.ts'
+import type { LinkSession } from './link-session.ts'
 
 /** Options of {@link webSocketLink}: those of `createWSClient` and `wsLink`, except the credentials. */
 export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = SocketOptions &
@@ -36,7 +36,7 @@ export interface UserSocket {
 }
 
 export interface SocketPool {
-  readonly session: ClientSession
+  readonly session: LinkSession
   readonly options: SocketOptions
   createLink(client: TRPCWebSocketClient): OperationLink<AnyTRPCRouter>
   current: UserSocket | null
@@ -126,7 +126,7 @@ function oneCallPerFrame(Base: typeof WebSocket, headers: SocketOptions['headers
 }
 
 /** Checks whether the server accepts the page's origin. With bearer transport, any origin may connect. */
-async function findPageError(session: ClientSession): Promise<void> {
+async function findPageError(session: LinkSession): Promise<void> {
   const origin = globalThis.location?.origin
   if (origin === undefined || session.tokens || session.get().pageError) return
   const headers = { [CLIENT_HEADER]: origin }

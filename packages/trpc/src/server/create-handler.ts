@@ -124,7 +124,11 @@ function callHandler<Router extends AnyTRPCRouter>(
         const meta = options.responseMeta?.(response)
         const headers = new Headers(toPairs(meta?.headers))
         // Ours last: a private response must not be cached.
-        for (const [name, value] of authResponseMeta(response).headers ?? []) headers.set(name, value)
+        const { headers: own = new Headers() } = authResponseMeta(response)
+        for (const [name, value] of own) if (name !== 'set-cookie') headers.set(name, value)
+        const known = headers.getSetCookie()
+        for (const cookie of own.getSetCookie())
+          if (!known.includes(cookie)) headers.append('set-cookie', cookie)
         return { ...meta, headers }
       },
     })
