@@ -1,4 +1,6 @@
 import { type AuthConfig, ConfigurationError, defineAuthConfig, sessionCookieProof } from '@sallyport/core'
+import { checkAll } from '@sallyport/core/internal/server'
+import type { KnownTokens } from './known-tokens.ts'
 import type { BetterAuthSource } from './source.ts'
 
 /** Options of `betterAuthGuard`, for what Better Auth's options don't say. */
@@ -12,12 +14,18 @@ export interface BetterAuthGuardOptions {
 }
 
 /** Returns the configuration of both steps. It is read from Better Auth's options when a call first needs it. */
-export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOptions): AuthConfig {
+export function guardConfig(
+  source: BetterAuthSource,
+  { tokens, ...options }: BetterAuthGuardOptions & { tokens: KnownTokens },
+): AuthConfig {
   const { auth } = source
+  const findBaseUrl = () => options.baseUrl ?? baseUrlOf(source)
+  const findOrigins = () => options.allowedOrigins ?? staticOrigins(source)
   return defineAuthConfig(() => {
-    const baseUrl = options.baseUrl ?? baseUrlOf(source)
+    checkAll([() => requireSessions(source), findBaseUrl, findOrigins])
+    const baseUrl = findBaseUrl()
     const { trustedProxies = [] } = options
-    const allowedOrigins = options.allowedOrigins ?? staticOrigins(source)
+    const allowedOrigins = findOrigins()
     const { jwks, proof } = sessionCookieProof({
       cookie: source.cookieName,
       secret: () => source.current?.secret ?? '',
@@ -25,12 +33,14 @@ export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOp
         const { internalAdapter } = await source.load()
         const found = await internalAdapter.findSession(token)
         if (found === null) return null
-        return { sessionId: String(found.session.id), userId: String(found.session.userId) }
+        const key = { sessionId: String(found.session.id), userId: String(found.session.userId) }
+        tokens.add(token, key)
+        return key
       },
     })
     return {
       baseUrl,
-      allowedOrigins: allowedOrigins.filter((origin) => origin !== new URL(baseUrl).origin),
+      allowedOrigins: allowedOrigins.filter((origin) => origin !== URL.parse(baseUrl)?.origin),
       trustedProxies,
       bearer: (auth.options.plugins ?? []).some(({ id }) => id === 'bearer'),
       jwks,
@@ -43,6 +53,15 @@ export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOp
       },
     }
   })
+}
+
+/** @throws ConfigurationError if Better Auth keeps its sessions in cookies alone */
+function requireSessions({ auth }: BetterAuthSource): void {
+  const { database, secondaryStorage } = auth.options
+  if (database !== undefined || secondaryStorage !== undefined) return
+  throw new ConfigurationError(
+    'betterAuthGuard: betterAuth() has no database and no secondaryStorage, so its sessions are only in cookies and cannot be revoked. Set one of the two.',
+  )
 }
 
 function baseUrlOf({ auth }: BetterAuthSource): string {

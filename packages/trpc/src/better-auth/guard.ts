@@ -1,12 +1,15 @@
-import type { AuthConfig, AuthDatabase, AuthStore } from '@sallyport/core'
+import type { AuthConfig, AuthDatabase } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
 import { type AuthContextFactory, createAuthContext } from '../server/context.ts'
 import { authResponseMeta } from '../server/errors.ts'
 import { adapterStore } from './adapter-store.ts'
 import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
+import { createGuardStore } from './guard-store.ts'
 import type { BetterAuth } from './instance.ts'
-import { createSource } from './source.ts'
+import { createKnownTokens } from './known-tokens.ts'
+import { createSource, keepsRows } from './source.ts'
+import { storageStore } from './storage-store.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
@@ -16,6 +19,13 @@ export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends A
   attach<Database extends object>(db: Database): Database & AuthDatabase
   /** For HTTP handlers: the headers of guarded responses. */
   readonly responseMeta: typeof authResponseMeta
+  /**
+   * Checks Better Auth's secret, URL, origins, and tables. Await it before the server listens.
+   * @throws ConfigurationError that lists every problem, one per line
+   */
+  ready(): Promise<void>
+  /** Closes what the guard opened, never Better Auth's own connections. Later calls get 503. */
+  close(): Promise<void>
   /** The settings that both steps read. */
   readonly config: AuthConfig
   /** Only a type: what `ctx.session` and `ctx.user` are. */
@@ -35,13 +45,14 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   auth: Auth,
   options: BetterAuthGuardOptions = {},
 ): BetterAuthGuard<Auth> {
-  const source = createSource(auth)
-  const config = guardConfig(source, options)
-  let store: AuthStore | undefined
-  const open = () => {
-    store ??= adapterStore(source, config.issuer)
-    return store
-  }
+  const tokens = createKnownTokens()
+  const source = createSource(auth, (context) => follow(context))
+  const config = guardConfig(source, { ...options, tokens })
+  const issuer = () => config.issuer
+  const { open, follow, ready, close } = createGuardStore(
+    () => (keepsRows(auth) ? adapterStore(source, issuer) : storageStore(source, { issuer, tokens })),
+    { source, config, tokens },
+  )
   const handshake = {
     get [authStore]() {
       return open()
@@ -51,6 +62,8 @@ export function betterAuthGuard<Auth extends BetterAuth>(
     ...createAuthContext(config, { db: handshake }),
     attach: (db) => (isAttached(db) ? db : withAuthStore(db, open())),
     responseMeta: authResponseMeta,
+    ready,
+    close,
     config,
     $Infer: auth.$Infer,
   }

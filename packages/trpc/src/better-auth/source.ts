@@ -11,7 +11,11 @@ export interface BetterAuthSource {
   cookieName(): string
 }
 
-export function createSource(auth: BetterAuth): BetterAuthSource {
+/** @param onLoad is called once, before the first `load` returns */
+export function createSource(
+  auth: BetterAuth,
+  onLoad: (context: BetterAuthContext) => void,
+): BetterAuthSource {
   let current: BetterAuthContext | undefined
   let fallbackName: string | undefined
   return {
@@ -20,8 +24,10 @@ export function createSource(auth: BetterAuth): BetterAuthSource {
       return current
     },
     async load() {
-      current ??= await auth.$context
-      return current
+      const context = current ?? (await auth.$context)
+      if (current === undefined) onLoad(context)
+      current = context
+      return context
     },
     cookieName() {
       if (current !== undefined) return current.authCookies.sessionToken.name
@@ -29,4 +35,9 @@ export function createSource(auth: BetterAuth): BetterAuthSource {
       return fallbackName
     },
   }
+}
+
+/** Returns whether sessions are rows of the database, and not only in a secondary storage. */
+export function keepsRows({ options }: BetterAuth): boolean {
+  return options.secondaryStorage === undefined || options.session?.storeSessionInDatabase === true
 }
