@@ -13,7 +13,7 @@ export interface BetterAuthGuardOptions {
   readonly trustedProxies?: readonly string[]
 }
 
-/** Returns the configuration of both steps. It is read from Better Auth's options when a call first needs it. */
+/** Returns the configuration of both steps. A call that first needs it reads Better Auth's options. */
 export function guardConfig(
   source: BetterAuthSource,
   { tokens, ...options }: BetterAuthGuardOptions & { tokens: KnownTokens },

@@ -33,8 +33,8 @@ export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends A
 }
 
 /**
- * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and Step
- * 2 reads its tables on every call. Nothing is read until a call needs it.
+ * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and
+ * Step 2 reads its tables on every call. Nothing is read until a call needs it.
  *
  * @example
  * export const guard = betterAuthGuard(auth)

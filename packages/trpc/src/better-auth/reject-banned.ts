@@ -2,8 +2,8 @@ import { AuthError, isBanned, type SessionKey, type SessionReader, type StoredSe
 import type { BetterAuthSource } from './source.ts'
 
 /**
- * Returns a reader that rejects banned users whose session is gone or expired: Better Auth ends the sessions of
- * a user when it bans them. Reads the user only if there is no session.
+ * Returns a reader that rejects banned users whose session is gone or expired: Better Auth ends the sessions
+ * of a user when it bans them. Reads the user only if there is no session.
  */
 export function rejectBanned(
   sessions: SessionReader,

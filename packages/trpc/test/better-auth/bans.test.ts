@@ -1,5 +1,7 @@
 import { authStore } from '@sallyport/core/internal/server'
 import { afterAll, expect, test, vi } from 'vitest'
+import { rejectBanned } from '../../src/better-auth/reject-banned.ts'
+import { createSource } from '../../src/better-auth/source.ts'
 import { openScene } from './open-scene.ts'
 
 const scene = await openScene()
@@ -61,4 +63,13 @@ test('the user is read only if there is no session, and a failed read is 503', a
   })
   expect(await scene.call(user.cookie)).toBe('SESSIONS_UNAVAILABLE')
   failing.mockRestore()
+})
+
+test('a store that responds at once is checked too', async () => {
+  const user = await scene.signUp()
+  await ban(user.userId)
+  const source = createSource(scene.auth, () => {})
+  const sessions = rejectBanned({ findSession: () => null }, { source, now: () => new Date() })
+  const key = { sessionId: 'deleted', userId: user.userId }
+  await expect(sessions.findSession(key)).rejects.toMatchObject({ reason: 'ACCOUNT_BANNED' })
 })

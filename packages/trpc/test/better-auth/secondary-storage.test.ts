@@ -51,7 +51,11 @@ for (const [mode, session] of Object.entries(modes)) {
     const user = await scene.signUp()
     const streams = await scene.openStreams(user.cookie)
     const other = await scene.signIn(user.email)
+    const reads = vi.spyOn(scene.db[authStore].sessions, 'findSession')
     await revoke(user, other)
+    // The lease would read again after 2 s.
+    expect(reads).toHaveBeenCalled()
+    reads.mockRestore()
     // It ends the sessions before it deletes them.
     const ofStreams = name === 'removeUser' ? gone : reason
     expect(await reasonsOf(streams)).toEqual([ofStreams, ofStreams])
