@@ -31,6 +31,8 @@ export interface HttpContextOptions {
     readonly headers: Headers | NodeHeaders
     readonly socket?: { readonly remoteAddress?: string | undefined }
   }
+  /** The response of the adapter. Not a WebSocket. */
+  readonly res?: unknown
   /** The address of the connection, for adapters whose `req` has no socket. Rate limits use it. */
   readonly remoteAddress?: string | undefined
   readonly info: {

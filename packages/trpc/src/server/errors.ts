@@ -1,6 +1,7 @@
 import type { EndpointError } from '@sallyport/core'
 import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
 import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
+import { logRarely } from '@sallyport/core/internal/server'
 import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 
@@ -21,7 +22,7 @@ export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCErr
 function createTRPCError(error: unknown): TRPCError {
   if (isConfigurationError(error)) {
     // Its message is for the operator. A server without `onError` would log nothing.
-    console.error(error)
+    logRarely(error)
     return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'Something went wrong', cause: error })
   }
   const cause = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
