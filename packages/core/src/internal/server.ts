@@ -39,4 +39,4 @@ export { keySetsOf, type ServiceKeys, verifyServiceToken } from '../service/veri
 export { authStore } from '../session/auth-store.ts'
 export { validateIdentity } from '../session/authenticate.ts'
 export { denial } from '../session/report-denial.ts'
-export { isFresh } from '../session/session.ts'
+export { isFresh, isImpersonated } from '../session/session.ts'

@@ -1,4 +1,6 @@
-import { type AuthConfig, ConfigurationError, defineAuthConfig, sessionCookieProof } from '@sallyport/core'
+import { type AuthConfig, defineAuthConfig, sessionCookieProof } from '@sallyport/core'
+import { accessOf } from './access.ts'
+import { baseUrlOf, trustedOriginsOf } from './origins.ts'
 import type { BetterAuthSource } from './source.ts'
 
 /** Options of `betterAuthGuard`, for what Better Auth's options don't say. */
@@ -17,7 +19,7 @@ export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOp
   return defineAuthConfig(() => {
     const baseUrl = options.baseUrl ?? baseUrlOf(source)
     const { trustedProxies = [] } = options
-    const allowedOrigins = options.allowedOrigins ?? staticOrigins(source)
+    const allowedOrigins = options.allowedOrigins ?? trustedOriginsOf(source)
     const { jwks, proof } = sessionCookieProof({
       cookie: source.cookieName,
       secret: () => source.current?.secret ?? '',
@@ -30,8 +32,10 @@ export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOp
     })
     return {
       baseUrl,
-      allowedOrigins: allowedOrigins.filter((origin) => origin !== new URL(baseUrl).origin),
+      allowedOrigins: allowedOrigins.filter((origin) => origin !== URL.parse(baseUrl)?.origin),
       trustedProxies,
+      session: { freshForSeconds: freshForSeconds(source) },
+      ...accessOf(source),
       bearer: (auth.options.plugins ?? []).some(({ id }) => id === 'bearer'),
       jwks,
       proof: {
@@ -45,20 +49,8 @@ export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOp
   })
 }
 
-function baseUrlOf({ auth }: BetterAuthSource): string {
-  const { baseURL = process.env.BETTER_AUTH_URL } = auth.options
-  if (typeof baseURL === 'string') return baseURL
-  throw new ConfigurationError(
-    'betterAuthGuard: baseUrl is not set. Set baseURL of betterAuth(), or pass { baseUrl } if it has several.',
-  )
-}
-
-/** @throws ConfigurationError if an origin is a pattern, or a function decides */
-function staticOrigins({ auth }: BetterAuthSource): readonly string[] {
-  const { trustedOrigins = [] } = auth.options
-  if (Array.isArray(trustedOrigins) && !trustedOrigins.some((origin) => /[*?]/.test(origin)))
-    return trustedOrigins.filter((origin) => /^https?:/.test(origin))
-  throw new ConfigurationError(
-    'betterAuthGuard: trustedOrigins has patterns or is a function, which WebSockets and CORS cannot use. List the origins of your pages in betterAuthGuard(auth, { allowedOrigins }).',
-  )
+/** Better Auth's `freshAge`, for which 0 means no limit. @default a day */
+function freshForSeconds({ auth }: BetterAuthSource): number {
+  const { freshAge = 24 * 60 * 60 } = auth.options.session ?? {}
+  return freshAge === 0 ? Number.POSITIVE_INFINITY : freshAge
 }

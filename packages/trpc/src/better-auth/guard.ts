@@ -3,6 +3,7 @@ import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
 import { type AuthContextFactory, createAuthContext } from '../server/context.ts'
 import { authResponseMeta } from '../server/errors.ts'
+import { type PermissionGuards, permissionGuards } from '../server/require-permission.ts'
 import { adapterStore } from './adapter-store.ts'
 import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
 import type { BetterAuth } from './instance.ts'
@@ -11,7 +12,9 @@ import { createSource } from './source.ts'
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
 /** Guards for the sessions of Better Auth. */
-export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends AuthContextFactory {
+export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
+  extends AuthContextFactory,
+    PermissionGuards {
   /** Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. */
   attach<Database extends object>(db: Database): Database & AuthDatabase
   /** For HTTP handlers: the headers of guarded responses. */
@@ -50,6 +53,7 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   return {
     ...createAuthContext(config, { db: handshake }),
     attach: (db) => (isAttached(db) ? db : withAuthStore(db, open())),
+    ...permissionGuards,
     responseMeta: authResponseMeta,
     config,
     $Infer: auth.$Infer,

@@ -1,0 +1,20 @@
+import { authErrorData, bindSession } from '@sallyport/trpc'
+import { initTRPC } from '@trpc/server'
+import type { guard, httpContext } from './guard.ts'
+
+export const {
+  createSensitiveSessionMiddleware,
+  forbidImpersonation,
+  optionalSessionMiddleware,
+  requireOrganizationPermission,
+  requirePermission,
+  sessionMiddleware,
+} = bindSession<typeof guard>()
+
+const t = initTRPC.context<ReturnType<typeof httpContext>>().create({
+  errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
+})
+export const { router } = t
+export const publicProcedure = t.procedure.use(optionalSessionMiddleware)
+export const protectedProcedure = t.procedure.use(sessionMiddleware)
+export const paymentProcedure = t.procedure.use(createSensitiveSessionMiddleware())
