@@ -87,7 +87,7 @@ export interface AuthConfigOptions {
   }
   /** Returns the roles of a user for `requireRole`. @default ({ role }) => [role] */
   rolesOf?: RolesOf
-  /** Returns the roles of a member of an organization for `requireOrganizationRole`. @default (role) => [role] */
+  /** Returns the roles of a member for `requireOrganizationRole`. @default (role) => [role] */
   memberRolesOf?: MemberRolesOf
   /** Returns whether a session has permissions, for `requirePermission` of a guard. @default () => false */
   hasPermissions?: HasPermissions

@@ -69,8 +69,8 @@ export function isBanned(user: { banned: boolean; banExpires: Date | null }, now
 }
 
 /**
- * Returns whether the user proved who they are within `maxAgeSeconds`. False for an unreadable date, and for an
- * impersonated session: an admin started it, not its user.
+ * Returns whether the user proved who they are within `maxAgeSeconds`. False for an unreadable date, and for
+ * an impersonated session: an admin started it, not its user.
  */
 export function isFresh(
   session: ProvedUser,
