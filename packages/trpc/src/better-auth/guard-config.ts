@@ -1,4 +1,5 @@
 import { type AuthConfig, ConfigurationError, defineAuthConfig, sessionCookieProof } from '@sallyport/core'
+import type { DatabaseClient } from './find-client.ts'
 import type { BetterAuthSource } from './source.ts'
 
 /** Options of `betterAuthGuard`, for what Better Auth's options don't say. */
@@ -9,6 +10,8 @@ export interface BetterAuthGuardOptions {
   readonly allowedOrigins?: readonly string[]
   /** Proxies whose `X-Forwarded-For` is read. @default [] */
   readonly trustedProxies?: readonly string[]
+  /** The database client of Better Auth's adapter. Set it if a warning says that it could not be found. */
+  readonly client?: DatabaseClient
 }
 
 /** Returns the configuration of both steps. It is read from Better Auth's options when a call first needs it. */
