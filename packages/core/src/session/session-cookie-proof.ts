@@ -2,15 +2,18 @@ import type { Proof } from '../jwt/proof.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readCookie } from '../request/cookie.ts'
-import { createSecretKeys } from './secret-keys.ts'
+import { createSecretKeys, type SecretKeys } from './secret-keys.ts'
 import type { SessionKey } from './session.ts'
 
 /** Options of {@link sessionCookieProof}. */
 export interface SessionCookieOptions {
   /** The name of the cookie, or a function that returns it. */
   readonly cookie: string | (() => string)
-  /** The secret that signs the cookie, or a function that returns the current one. */
-  readonly secret: string | (() => string)
+  /**
+   * The secret that signs the cookie, or a function that returns the current one. Null if the cookie is the token
+   * itself, at least 128 random bits that `findSession` looks up. Then each unknown token costs a lookup.
+   */
+  readonly secret: string | (() => string) | null
   /**
    * Returns the ids of the session with this token and of its user; null if there is none. Called once for each
    * token, so the ids must never change. An error means "unknown" (503).
@@ -30,7 +33,7 @@ export function sessionCookieProof({ cookie, secret, findSession }: SessionCooki
   readonly jwks: KeySet
   readonly proof: Proof
 } {
-  const jwks = createSecretKeys(toFunction(secret))
+  const jwks = secret === null ? UNSIGNED : createSecretKeys(toFunction(secret))
   const cookieName = toFunction(cookie)
   const proof: Proof = {
     readToken({ cookie, bearer }) {
@@ -46,6 +49,17 @@ export function sessionCookieProof({ cookie, secret, findSession }: SessionCooki
     },
   }
   return { jwks, proof }
+}
+
+const UNSIGNED: SecretKeys = {
+  version: 1,
+  algorithms: new Set(),
+  findKey: () => undefined,
+  keys: () => [],
+  ready: async () => {},
+  status: () => 'known',
+  subscribe: () => () => {},
+  verify: async (token) => ({ token, keyId: 'unsigned' }),
 }
 
 function toFunction(value: string | (() => string)): () => string {
