@@ -4,6 +4,9 @@
  * @module
  */
 
+export { sessionSql } from '../database/find-session-sql.ts'
+export { lazyStore, type OpenedMembers } from '../database/lazy-store.ts'
+export { openOnce } from '../database/open-once.ts'
 export { keysVersion } from '../jwt/trusted-issuer.ts'
 export { transactionsOf } from '../lifecycle/client-transactions.ts'
 export { type TransactOptions, transact } from '../lifecycle/transact.ts'
@@ -13,6 +16,7 @@ export { isUnavailable } from '../protocol/errors.ts'
 export { BodyTooLargeError, type ByteStream, readBytes } from '../protocol/read-limited.ts'
 export { safeListener } from '../protocol/safe-listener.ts'
 export { requirePositive, requireSecureUrl } from '../protocol/settings.ts'
+export { memoryLimits } from '../rate-limit/memory-limits.ts'
 export { checkRateLimit } from '../rate-limit/rate-limit.ts'
 export {
   addressBuckets,

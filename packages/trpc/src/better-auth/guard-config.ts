@@ -1,5 +1,6 @@
 import { type AuthConfig, defineAuthConfig, sessionCookieProof } from '@sallyport/core'
 import { accessOf } from './access.ts'
+import type { DatabaseClient } from './find-client.ts'
 import { baseUrlOf, trustedOriginsOf } from './origins.ts'
 import type { BetterAuthSource } from './source.ts'
 
@@ -11,6 +12,8 @@ export interface BetterAuthGuardOptions {
   readonly allowedOrigins?: readonly string[]
   /** Proxies whose `X-Forwarded-For` is read. @default [] */
   readonly trustedProxies?: readonly string[]
+  /** The database client of Better Auth's adapter. Set it if a warning says that it could not be found. */
+  readonly client?: DatabaseClient
 }
 
 /** Returns the configuration of both steps. It is read from Better Auth's options when a call first needs it. */

@@ -1,12 +1,12 @@
-import type { AuthConfig, AuthDatabase, AuthStore } from '@sallyport/core'
+import type { AuthConfig, AuthDatabase } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
 import { type AuthContextFactory, createAuthContext } from '../server/context.ts'
 import { authResponseMeta } from '../server/errors.ts'
 import { type PermissionGuards, permissionGuards } from '../server/require-permission.ts'
-import { adapterStore } from './adapter-store.ts'
 import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
 import type { BetterAuth } from './instance.ts'
+import { betterAuthStore } from './open-store.ts'
 import { createSource } from './source.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
@@ -26,8 +26,8 @@ export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
 }
 
 /**
- * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and Step
- * 2 reads its tables on every call. Nothing is read until a call needs it.
+ * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and
+ * Step 2 reads its tables on every call. Nothing is read until a call needs it.
  *
  * @example
  * export const guard = betterAuthGuard(auth)
@@ -40,19 +40,14 @@ export function betterAuthGuard<Auth extends BetterAuth>(
 ): BetterAuthGuard<Auth> {
   const source = createSource(auth)
   const config = guardConfig(source, options)
-  let store: AuthStore | undefined
-  const open = () => {
-    store ??= adapterStore(source, config.issuer)
-    return store
-  }
-  const handshake = {
-    get [authStore]() {
-      return open()
-    },
-  }
+  const { store, attach } = betterAuthStore(source, { config, client: options.client })
   return {
-    ...createAuthContext(config, { db: handshake }),
-    attach: (db) => (isAttached(db) ? db : withAuthStore(db, open())),
+    ...createAuthContext(config, { db: { [authStore]: store } }),
+    attach(db) {
+      if (isAttached(db)) return db
+      attach(db)
+      return withAuthStore(db, store)
+    },
     ...permissionGuards,
     responseMeta: authResponseMeta,
     config,

@@ -25,6 +25,8 @@ export interface BetterAuthContext {
 }
 
 interface BetterAuthAdapter {
+  readonly id: string
+  readonly options?: unknown
   findOne(query: {
     readonly model: string
     readonly where: { readonly field: string; readonly value: string }[]
