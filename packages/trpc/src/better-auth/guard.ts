@@ -1,4 +1,4 @@
-import type { AuthConfig, AuthDatabase } from '@sallyport/core'
+import type { AuthConfig, AuthDatabase, AuthStore } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
 import { type AuthContextFactory, createAuthContext } from '../server/context.ts'
@@ -11,12 +11,15 @@ import { createSource } from './source.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
+/** Without our Kysely, so `ctx.transaction` is that of the app's client. */
+type GuardStore = Omit<AuthStore, 'database'>
+
 /** Guards for the sessions of Better Auth. */
 export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
   extends AuthContextFactory,
     PermissionGuards {
   /** Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. */
-  attach<Database extends object>(db: Database): Database & AuthDatabase
+  attach<Database extends object>(db: Database): Database & AuthDatabase<GuardStore>
   /** For HTTP handlers: the headers of guarded responses. */
   readonly responseMeta: typeof authResponseMeta
   /** The settings that both steps read. */
@@ -55,6 +58,6 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   }
 }
 
-function isAttached<Database extends object>(db: Database): db is Database & AuthDatabase {
+function isAttached<Database extends object>(db: Database): db is Database & AuthDatabase<GuardStore> {
   return authStore in db
 }

@@ -33,13 +33,21 @@ export type TransactionOf<Db> =
           ? Trx
           : never
 
-/** Rejects a store whose client has no interactive transactions, such as Cloudflare D1. */
+/** Rejects a client without interactive transactions, such as Cloudflare D1 or the pool of a driver. */
 type Interactive<Db> =
   Db extends AuthDatabase<infer Store>
     ? [Extract<keyof Store, 'database' | 'locks'>] extends [never]
-      ? 'The client of ctx.db has no interactive transactions'
-      : unknown
+      ? NotInteractive
+      : [Extract<keyof Store, 'database'>] extends [never]
+        ? Db extends
+            | { transaction(...options: never): unknown }
+            | { $transaction(...options: never): unknown }
+          ? unknown
+          : NotInteractive
+        : unknown
     : unknown
+
+type NotInteractive = 'The client of ctx.db has no interactive transactions'
 
 /** Accepts a client whose transactions are synchronous, such as Drizzle on better-sqlite3, or any other. */
 type Mode<Db, Wanted extends 'sync' | 'async'> = (

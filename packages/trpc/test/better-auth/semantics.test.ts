@@ -49,6 +49,37 @@ describe('roles and permissions', () => {
   })
 })
 
+describe('in the active organization', () => {
+  test.each([
+    { role: 'owner', staff: 'ROLE_REQUIRED', payInvoice: 'owner' },
+    { role: 'reader', staff: 'reader', payInvoice: 'ROLE_REQUIRED' },
+    { role: 'reader,owner', staff: 'reader,owner', payInvoice: 'reader,owner' },
+    { role: 'owner, reader', staff: 'owner, reader', payInvoice: 'owner, reader' },
+    { role: 'other', staff: 'ROLE_REQUIRED', payInvoice: 'ROLE_REQUIRED' },
+    { role: '', staff: 'ROLE_REQUIRED', payInvoice: 'ROLE_REQUIRED' },
+  ])('a member with the role $role, as Better Auth decides', async ({ role, staff, payInvoice }) => {
+    const { cookie, userId } = await signUp(`member-${role.replaceAll(/\W/g, '-')}`)
+    expect(await call('staff', page(cookie))).toBe('ROLE_REQUIRED')
+    expect(await call('payInvoice', page(cookie))).toBe('ROLE_REQUIRED')
+    const headers = new Headers({ cookie })
+    await auth.api.createOrganization({ headers, body: { name: 'org', slug: `org-${userId}` } })
+    expect(await call('payInvoice', page(cookie))).toBe('owner')
+    database.prepare('update member set role = ? where userId = ?').run(role, userId)
+    expect(await call('staff', page(cookie))).toBe(staff)
+    expect(await call('payInvoice', page(cookie))).toBe(payInvoice)
+    const { success } = await auth.api.hasPermission({ headers, body: { permissions: { invoice: ['pay'] } } })
+    expect(success).toBe(payInvoice === role)
+    database.prepare('delete from member where userId = ?').run(userId)
+    expect(await call('payInvoice', page(cookie))).toBe('ROLE_REQUIRED')
+  })
+
+  test('being an admin of the app is not enough', async () => {
+    const root = await signUp('outsider')
+    adminUserIds.push(root.userId)
+    expect(await call('payInvoice', page(root.cookie))).toBe('ROLE_REQUIRED')
+  })
+})
+
 describe('an impersonated session', () => {
   async function impersonate(user: User): Promise<string> {
     const root = await signUp(`root-${user.userId}`)

@@ -2,14 +2,9 @@ import { authErrorData, bindSession } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import type { guard, httpContext } from './guard.ts'
 
-export const {
-  createSensitiveSessionMiddleware,
-  forbidImpersonation,
-  optionalSessionMiddleware,
-  requireOrganizationPermission,
-  requirePermission,
-  sessionMiddleware,
-} = bindSession<typeof guard>()
+const { createSensitiveSessionMiddleware, optionalSessionMiddleware, sessionMiddleware, ...guards } =
+  bindSession<typeof guard>()
+export const { forbidImpersonation, requireOrganizationPermission, requirePermission } = guards
 
 const t = initTRPC.context<ReturnType<typeof httpContext>>().create({
   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
