@@ -16,7 +16,7 @@ export interface BetterAuthGuardOptions {
   readonly client?: DatabaseClient
 }
 
-/** Returns the configuration of both steps. It is read from Better Auth's options when a call first needs it. */
+/** Returns the configuration of both steps. Better Auth's options are read when a call first needs them. */
 export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOptions): AuthConfig {
   const { auth } = source
   return defineAuthConfig(() => {
