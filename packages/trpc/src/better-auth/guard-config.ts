@@ -12,7 +12,7 @@ export interface BetterAuthGuardOptions {
   readonly allowedOrigins?: readonly string[]
   /** Proxies whose `X-Forwarded-For` is read. @default [] */
   readonly trustedProxies?: readonly string[]
-  /** The database client of Better Auth's adapter. Set it if a warning says that it could not be found. */
+  /** The database client of Better Auth, if guards warn that it could not be found. */
   readonly client?: DatabaseClient
 }
 

@@ -1,4 +1,9 @@
-import { authErrorData, type HttpContextOptions, sessionMiddleware } from '@sallyport/trpc'
+import {
+  authErrorData,
+  type HttpContextOptions,
+  sensitiveSessionMiddleware,
+  sessionMiddleware,
+} from '@sallyport/trpc'
 import { type BetterAuthGuardOptions, betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -47,14 +52,23 @@ export function createApp(
     errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
   })
   let seen: unknown
+  let beforeWriting: () => Promise<unknown> = async () => undefined
   const router = t.router({
     me: t.procedure.use(sessionMiddleware).query(({ ctx: { session, user } }) => {
       seen = { session, user }
+    }),
+    write: t.procedure.use(sensitiveSessionMiddleware).query(async ({ ctx }) => {
+      await beforeWriting()
+      seen = await ctx.transaction(async () => 'written')
     }),
   })
 
   return {
     auth,
+    /** Runs after Step 2 of the next write, before its transaction. */
+    beforeWriting(run: () => Promise<unknown>) {
+      beforeWriting = run
+    },
     /** Signs up, in an organization, and returns the cookie. */
     async signUp() {
       const { headers } = await auth.api.signUpEmail({ body: ADA, returnHeaders: true })
@@ -65,14 +79,14 @@ export function createApp(
       return { cookie, headers: new Headers({ cookie }) }
     },
     /** Returns what a procedure receives, or the reason for which it isn't run. */
-    async call(cookie: string): Promise<unknown> {
+    async call(cookie: string, procedure: 'me' | 'write' = 'me'): Promise<unknown> {
       seen = undefined
-      const req = new Request('http://localhost:3000/trpc/me', {
+      const req = new Request(`http://localhost:3000/trpc/${procedure}`, {
         headers: { cookie, 'sec-fetch-site': 'same-origin' },
       })
       const response = await fetchRequestHandler({ endpoint: '/trpc', req, router, createContext })
       const { error } = await response.json()
-      return error === undefined ? seen : error.data.auth.reason
+      return error === undefined ? seen : (error.data.auth?.reason ?? error.data.code)
     },
   }
 }

@@ -30,6 +30,8 @@ interface Opened {
   run(sql: string): Promise<unknown>
   /** The client, if guards can't find it. */
   readonly client?: Database.Database
+  /** Whether `ctx.transaction` accepts work that returns a promise. */
+  readonly transacts?: boolean
   /** Where the sessions are. @default 'session' */
   readonly sessions?: string
 }
@@ -89,7 +91,7 @@ export const SCENES: readonly Scene[] = [
       const dialect = new SqliteDialect({ database: client })
       const db = new Kysely({ dialect, plugins: [new CamelCasePlugin()] })
       const options = { database: { db, type: 'sqlite' } } as const
-      return migrated({ options, db, run, client })
+      return migrated({ options, db, run, client, transacts: true })
     },
   },
   {
@@ -113,7 +115,8 @@ export const SCENES: readonly Scene[] = [
       await client.executeMultiple(createSqlite(tables, snakeCase))
       const db = drizzleLibsql({ client, casing: 'snake_case' })
       const database = drizzleAdapter(db, { provider: 'sqlite', schema: tables })
-      return { options: { database }, db, run: (sql) => client.executeMultiple(sql) }
+      const run = (sql: string) => client.executeMultiple(sql)
+      return { options: { database }, db, run, transacts: true }
     },
   },
   {
@@ -125,7 +128,7 @@ export const SCENES: readonly Scene[] = [
       const db = drizzlePostgresJs({ client })
       const database = drizzleAdapter(db, { provider: 'pg', schema: tables, usePlural: true })
       const run = async (sql: string) => client.unsafe(sql)
-      return { options: { database }, db, run, sessions: 'auth.login' }
+      return { options: { database }, db, run, sessions: 'auth.login', transacts: true }
     },
   },
 ]
