@@ -38,13 +38,16 @@ type Interactive<Db> =
   Db extends AuthDatabase<infer Store>
     ? [Extract<keyof Store, 'database' | 'locks'>] extends [never]
       ? NotInteractive
-      : [Extract<keyof Store, 'database'>] extends [never]
-        ? Db extends
-            | { transaction(...options: never): unknown }
-            | { $transaction(...options: never): unknown }
-          ? unknown
-          : NotInteractive
-        : unknown
+      : 'database' extends keyof Store
+        ? unknown
+        : HasTransactions<Db>
+    : unknown
+
+/** Also accepts a client that is only known to be an object. */
+type HasTransactions<Db> = [Exclude<keyof Db, keyof AuthDatabase>] extends [never]
+  ? unknown
+  : [Extract<keyof Db, 'transaction' | '$transaction'>] extends [never]
+    ? NotInteractive
     : unknown
 
 type NotInteractive = 'The client of ctx.db has no interactive transactions'
