@@ -19,17 +19,19 @@ export interface Compared {
   readonly ours: Answer
   /** `userId/sessionId`, or null. */
   readonly theirs: string | null
+  /** Whether Better Auth accepts a user who is banned. */
+  readonly isBanned: boolean
 }
 
-/** Returns the credentials that the browsers have now, and opens their connections. */
-export async function newCredentials(
+/** Returns the credentials that the browsers have now and didn't have before, with open connections. */
+export function newCredentials(
   { admin, app, other, page }: Scene,
-  { since, known }: { since: string; known: readonly Credential[] },
+  { since, seen }: { since: string; seen: Set<string> },
 ): Promise<Credential[]> {
-  const seen = new Set(known.map(({ headers }) => JSON.stringify(headers)))
   const found = [page, other, admin.page]
     .flatMap((browser) => Object.entries(credentialsOf(browser)))
     .filter(([, headers]) => !seen.has(JSON.stringify(headers)))
+  for (const [, headers] of found) seen.add(JSON.stringify(headers))
   return Promise.all(
     found.map(async ([kind, headers]) => ({ kind, since, headers, socket: await openSocket(app, headers) })),
   )
@@ -47,19 +49,22 @@ export async function compare(app: ProofApp, credential: Credential): Promise<Co
     query: { disableCookieCache: true, disableRefresh: true },
   })
   const theirs = found && `${found.session.userId}/${found.session.id}`
-  return asked.map(({ path, ours }) => ({ kind, since, path, ours, theirs }))
+  const isBanned = found?.user.banned === true
+  return asked.map(({ path, ours }) => ({ kind, since, path, ours, theirs, isBanned }))
 }
-
-/** Rejections of sessions that Better Auth accepts. */
-const STRICTER = /^ACCOUNT_BANNED$/
 
 /** Rejections of sessions that Better Auth rejects, too. */
 const REJECTIONS = /^(TOKEN_MISSING|TOKEN_INVALID|SESSION_NOT_FOUND|SESSION_EXPIRED|ACCOUNT_BANNED)$/
 
+/** A ban closes the connection, whose client connects again. */
+const CLOSED = 'closed 4403 ACCOUNT_BANNED'
+
 /** Returns false if we accept what Better Auth doesn't, or reject without a reason to. */
-export function agrees({ kind, ours, path, theirs }: Compared): boolean {
+export function agrees({ isBanned, kind, ours, path, theirs }: Compared): boolean {
   // Without fetch metadata and an origin, a WebSocket may be that of another site.
   if (kind === 'expo' && path.endsWith('WebSocket')) return /^(TOKEN_MISSING|ORIGIN_REJECTED)$/.test(ours)
+  if (path === 'open WebSocket' && ours === CLOSED) return true
   if (theirs === null) return REJECTIONS.test(ours)
-  return ours === theirs || STRICTER.test(ours)
+  // Better Auth accepts banned users who still have a session.
+  return ours === (isBanned ? 'ACCOUNT_BANNED' : theirs)
 }

@@ -41,7 +41,10 @@ export const PATHS: Readonly<Record<string, (app: ProofApp, headers: Headers) =>
   },
   async batch({ host }, headers) {
     const response = await fetch(`http://${host}/trpc/me,me?batch=1`, { headers })
-    const answers = z.array(z.unknown()).parse(await response.json()).map(toAnswer)
+    const answers = z
+      .array(z.unknown())
+      .parse(await response.json())
+      .map(toAnswer)
     return [...new Set(answers)].join(' and ')
   },
   async SSE(app, headers) {

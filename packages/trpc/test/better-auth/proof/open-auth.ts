@@ -1,3 +1,4 @@
+import { createHash, randomUUID } from 'node:crypto'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { getMigrations } from 'better-auth/db/migration'
 import { admin, bearer, genericOAuth, multiSession, organization, twoFactor } from 'better-auth/plugins'
@@ -17,13 +18,14 @@ interface OpenDatabase {
   close(): Promise<void>
 }
 
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
 async function openDatabase(postgres: PostgresServer | null): Promise<OpenDatabase> {
   if (postgres === null) {
     const client = new SqliteDatabase(':memory:')
     return { client, run: async (sql) => void client.exec(sql), close: async () => void client.close() }
   }
-  const { pathname } = new URL(import.meta.url)
-  const url = await postgres.createDatabase(`proof_${pathname.length}_${Date.now()}`)
+  const url = await postgres.createDatabase(`proof_${randomUUID()}`)
   const client = new pg.Pool({ connectionString: url })
   return { client, run: async (sql) => void (await client.query(sql)), close: () => client.end() }
 }
@@ -44,9 +46,8 @@ export async function openAuth(postgres: PostgresServer | null, cookieCache: Coo
       enabled: true,
       // Thousands of users sign in.
       password: {
-        hash: async (password: string) => `hashed ${password}`,
-        verify: async (given: { hash: string; password: string }) =>
-          given.hash === `hashed ${given.password}`,
+        hash: async (password: string) => sha256(password),
+        verify: async (given: { hash: string; password: string }) => given.hash === sha256(given.password),
       },
     },
     plugins: [

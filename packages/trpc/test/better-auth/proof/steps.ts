@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { type Browser, openBrowser, PASSWORD, type Person, signIn, signUp } from './person.ts'
 import type { ProofApp } from './open-app.ts'
+import { type Browser, openBrowser, PASSWORD, type Person, signIn, signUp } from './person.ts'
 
 /** What a step may use. Steps change it. */
 export interface Scene {
@@ -88,7 +88,8 @@ export const STEPS = {
   },
   'set the active organization': ({ page, organizationId }) =>
     page.post('/organization/set-active', { organizationId }),
-  'leave the organization': ({ page, organizationId }) => page.post('/organization/leave', { organizationId }),
+  'leave the organization': ({ page, organizationId }) =>
+    page.post('/organization/leave', { organizationId }),
 
   'add an account': async ({ app, page }) => signUp(app, page),
   'switch to the first account': ({ page, user: { token } }) =>
@@ -106,7 +107,9 @@ export const STEPS = {
     const begun = await page.post('/sign-in/social', { provider: 'provider', callbackURL: '/' })
     if (begun === null) return null
     const state = new URL(withUrl.parse(begun).url).searchParams.get('state')
-    return page.visit(`${PROVIDER_CALLBACK}?${new URLSearchParams({ code: `oauth-${email}`, state: state ?? '' })}`)
+    return page.visit(
+      `${PROVIDER_CALLBACK}?${new URLSearchParams({ code: `oauth-${email}`, state: state ?? '' })}`,
+    )
   },
 } satisfies Record<string, Step>
 
@@ -119,7 +122,13 @@ export const STORIES: readonly (readonly StepName[])[] = [
   ['sign up', 'sign in elsewhere', 'change the password', 'sign out elsewhere', 'a row is deleted'],
   ['sign up', 'revoke the session', 'sign in without being remembered', 'delete the user'],
   ['sign up', 'an admin bans', 'an admin lifts the ban', 'sign in', 'a ban by hand', 'a ban by hand ends'],
-  ['sign up', 'an admin sets the role', 'an admin revokes the session', 'sign in', 'an admin removes the user'],
+  [
+    'sign up',
+    'an admin sets the role',
+    'an admin revokes the session',
+    'sign in',
+    'an admin removes the user',
+  ],
   ['sign up', 'an admin impersonates', 'the impersonation ends', 'an admin revokes the sessions'],
   ['sign up', 'create an organization', 'set the active organization', 'leave the organization'],
   ['sign up', 'add an account', 'switch to the first account', 'revoke the first account'],
