@@ -14,7 +14,7 @@ export interface BetterAuthGuardOptions {
   readonly client?: DatabaseClient
 }
 
-/** Returns the configuration of both steps. It is read from Better Auth's options when a call first needs it. */
+/** Returns the configuration of both steps, which the first call reads from the options of Better Auth. */
 export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOptions): AuthConfig {
   const { auth } = source
   return defineAuthConfig(() => {
