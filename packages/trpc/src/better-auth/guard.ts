@@ -1,11 +1,13 @@
 import type { AuthConfig, AuthDatabase } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
-import { type AuthContextFactory, createAuthContext } from '../server/context.ts'
+import { type AuthContext, type AuthContextFactory, createAuthContext } from '../server/context.ts'
 import { authResponseMeta } from '../server/errors.ts'
+import { type BoundBetterAuthApi, createGetAuth } from './bound-api.ts'
 import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
 import type { BetterAuth } from './instance.ts'
 import { betterAuthStore } from './open-store.ts'
+import { createRenewal } from './renewal.ts'
 import { createSource } from './source.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
@@ -14,7 +16,15 @@ export type { BetterAuthGuardOptions } from './guard-config.ts'
 export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends AuthContextFactory {
   /** Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. */
   attach<Database extends object>(db: Database): Database & AuthDatabase
-  /** For HTTP handlers: the headers of guarded responses. */
+  /**
+   * Returns `auth.api` with the caller's headers applied. The cookies that it sets travel with tRPC's
+   * response, which isn't possible over WebSocket, with `httpBatchStreamLink`, or in subscriptions.
+   *
+   * @throws ConfigurationError from a method that creates a session there
+   * @example await guard.getAuth(ctx).api.signOut()
+   */
+  getAuth(ctx: AuthContext): { readonly api: BoundBetterAuthApi<Auth['api']> }
+  /** For HTTP handlers: the headers of guarded responses, with the cookies of Better Auth. */
   readonly responseMeta: typeof authResponseMeta
   /** The settings that both steps read. */
   readonly config: AuthConfig
@@ -39,12 +49,13 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   const config = guardConfig(source, options)
   const { store, attach } = betterAuthStore(source, { config, client: options.client })
   return {
-    ...createAuthContext(config, { db: { [authStore]: store } }),
+    ...createAuthContext(config, { db: { [authStore]: store }, renew: createRenewal(source, config) }),
     attach(db) {
       if (isAttached(db)) return db
       attach(db)
       return withAuthStore(db, store)
     },
+    getAuth: createGetAuth<Auth['api']>(auth.api, source, config),
     responseMeta: authResponseMeta,
     config,
     $Infer: auth.$Infer,

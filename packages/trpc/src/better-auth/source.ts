@@ -4,7 +4,7 @@ import type { BetterAuth, BetterAuthContext } from './instance.ts'
 /** Better Auth's context, which it creates asynchronously. */
 export interface BetterAuthSource {
   readonly auth: BetterAuth
-  /** Undefined until it is loaded. */
+  /** Undefined until it exists. */
   readonly current: BetterAuthContext | undefined
   load(): Promise<BetterAuthContext>
   /** The name of the session cookie, with its prefix. */
