@@ -5,12 +5,15 @@
  */
 
 export { keysVersion } from '../jwt/trusted-issuer.ts'
+export { readSigningKeys } from '../keys/read-signing-keys.ts'
 export { transactionsOf } from '../lifecycle/client-transactions.ts'
+export { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
 export { type TransactOptions, transact } from '../lifecycle/transact.ts'
 export { transactInClient } from '../lifecycle/transact-in-client.ts'
-export { EndpointError } from '../protocol/endpoint-error.ts'
+export { EndpointError, reject } from '../protocol/endpoint-error.ts'
 export { isUnavailable } from '../protocol/errors.ts'
 export { BodyTooLargeError, type ByteStream, readBytes } from '../protocol/read-limited.ts'
+export { toErrorResponse, withCommonHeaders } from '../protocol/responses.ts'
 export { safeListener } from '../protocol/safe-listener.ts'
 export { requirePositive, requireSecureUrl } from '../protocol/settings.ts'
 export { checkRateLimit } from '../rate-limit/rate-limit.ts'
@@ -22,7 +25,9 @@ export {
   type ProxyTrust,
   proxyTrustOf,
 } from '../request/address.ts'
+export { setCookie } from '../request/cookie.ts'
 export { type Credentials, readCredentials, type SessionCookie } from '../request/credentials.ts'
+export { isPrefetch } from '../request/prefetch.ts'
 export { memoryFeed } from '../revocations/feed.ts'
 export { consumeToken, type OnceCall, type OnceOutcome, runOnce } from '../service/run-once.ts'
 export { parseServiceSigningKeys, rejectSharedKeys } from '../service/service-signing-keys.ts'
@@ -38,5 +43,7 @@ export {
 export { keySetsOf, type ServiceKeys, verifyServiceToken } from '../service/verify-service-token.ts'
 export { authStore } from '../session/auth-store.ts'
 export { validateIdentity } from '../session/authenticate.ts'
+export { matchSessionCookie } from '../session/match-session-cookie.ts'
 export { denial } from '../session/report-denial.ts'
+export { hashSecret } from '../session/secret.ts'
 export { isFresh } from '../session/session.ts'

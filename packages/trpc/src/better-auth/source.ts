@@ -3,15 +3,15 @@ import type { BetterAuth, BetterAuthContext } from './instance.ts'
 
 /** Better Auth's context, which it creates asynchronously. */
 export interface BetterAuthSource {
-  readonly auth: BetterAuth
-  /** Undefined until it is there. */
+  readonly auth: Pick<BetterAuth, 'options' | '$context'>
+  /** Undefined until Better Auth has created it. */
   readonly current: BetterAuthContext | undefined
   load(): Promise<BetterAuthContext>
   /** The name of the session cookie, with its prefix. */
   cookieName(): string
 }
 
-export function createSource(auth: BetterAuth): BetterAuthSource {
+export function createSource(auth: BetterAuthSource['auth']): BetterAuthSource {
   let current: BetterAuthContext | undefined
   let fallbackName: string | undefined
   return {
