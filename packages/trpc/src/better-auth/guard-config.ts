@@ -1,4 +1,11 @@
-import { type AuthConfig, ConfigurationError, defineAuthConfig, sessionCookieProof } from '@sallyport/core'
+import {
+  type AuthConfig,
+  AuthError,
+  ConfigurationError,
+  defineAuthConfig,
+  sessionCookieProof,
+} from '@sallyport/core'
+import { TOKEN_HEADER } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
 
 /** Options of `betterAuthGuard`, for what Better Auth's options don't say. */
@@ -11,13 +18,14 @@ export interface BetterAuthGuardOptions {
   readonly trustedProxies?: readonly string[]
 }
 
-/** Returns the configuration of both steps. It is read from Better Auth's options when a call first needs it. */
+/** Returns the settings of both steps. Better Auth's options are read when a call first needs them. */
 export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOptions): AuthConfig {
   const { auth } = source
   return defineAuthConfig(() => {
     const baseUrl = options.baseUrl ?? baseUrlOf(source)
     const { trustedProxies = [] } = options
     const allowedOrigins = options.allowedOrigins ?? staticOrigins(source)
+    const bearer = (auth.options.plugins ?? []).some(({ id }) => id === 'bearer')
     const { jwks, proof } = sessionCookieProof({
       cookie: source.cookieName,
       secret: () => source.current?.secret ?? '',
@@ -32,17 +40,25 @@ export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOp
       baseUrl,
       allowedOrigins: allowedOrigins.filter((origin) => origin !== new URL(baseUrl).origin),
       trustedProxies,
-      bearer: (auth.options.plugins ?? []).some(({ id }) => id === 'bearer'),
+      bearer,
       jwks,
       proof: {
         ...proof,
         async verify(token) {
           await source.load()
+          if (bearer && !token.includes('.')) throw new AuthError('TOKEN_INVALID', { cause: unsigned() })
           return proof.verify(token)
         },
       },
     }
   })
+}
+
+/** The cause of a rejection, for the log of a developer. */
+function unsigned(): Error {
+  return new Error(
+    `The bearer token has no signature. Send the value of the response header ${TOKEN_HEADER} of Better Auth's sign-in, not the token in its body.`,
+  )
 }
 
 function baseUrlOf({ auth }: BetterAuthSource): string {

@@ -1,11 +1,13 @@
 import type { AuthConfig, AuthDatabase, AuthStore } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
-import { type AuthContextFactory, createAuthContext } from '../server/context.ts'
+import { type AuthContext, type AuthContextFactory, createAuthContext } from '../server/context.ts'
 import { authResponseMeta } from '../server/errors.ts'
 import { adapterStore } from './adapter-store.ts'
+import { type BoundBetterAuthApi, createGetAuth } from './bound-api.ts'
 import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
 import type { BetterAuth } from './instance.ts'
+import { createRenewal } from './renewal.ts'
 import { createSource } from './source.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
@@ -14,7 +16,15 @@ export type { BetterAuthGuardOptions } from './guard-config.ts'
 export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends AuthContextFactory {
   /** Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. */
   attach<Database extends object>(db: Database): Database & AuthDatabase
-  /** For HTTP handlers: the headers of guarded responses. */
+  /**
+   * Returns `auth.api` with the caller's headers applied. The cookies that it sets travel with tRPC's
+   * response, which isn't possible over WebSocket, with `httpBatchStreamLink`, or in subscriptions.
+   *
+   * @throws ConfigurationError from a method that creates a session there
+   * @example await guard.getAuth(ctx).api.signOut()
+   */
+  getAuth(ctx: AuthContext): { readonly api: BoundBetterAuthApi<Auth['api']> }
+  /** For HTTP handlers: the headers of guarded responses, with the cookies of Better Auth. */
   readonly responseMeta: typeof authResponseMeta
   /** The settings that both steps read. */
   readonly config: AuthConfig
@@ -23,8 +33,8 @@ export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends A
 }
 
 /**
- * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and Step
- * 2 reads its tables on every call. Nothing is read until a call needs it.
+ * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and
+ * Step 2 reads its tables on every call. Nothing is read until a call needs it.
  *
  * @example
  * export const guard = betterAuthGuard(auth)
@@ -48,8 +58,9 @@ export function betterAuthGuard<Auth extends BetterAuth>(
     },
   }
   return {
-    ...createAuthContext(config, { db: handshake }),
+    ...createAuthContext(config, { db: handshake, renew: createRenewal(source, config) }),
     attach: (db) => (isAttached(db) ? db : withAuthStore(db, open())),
+    getAuth: createGetAuth<Auth['api']>(auth.api, source, config),
     responseMeta: authResponseMeta,
     config,
     $Infer: auth.$Infer,

@@ -3,7 +3,7 @@ import type { BetterAuthOptions } from 'better-auth'
 /** The result of `betterAuth()`. */
 export interface BetterAuth {
   readonly options: BetterAuthOptions
-  readonly api: object
+  readonly api: { getSession(input: GetSessionInput): Promise<{ readonly headers: Headers }> }
   readonly $context: Promise<BetterAuthContext>
   readonly $Infer: { readonly Session: { readonly session: object; readonly user: object } }
 }
@@ -12,7 +12,10 @@ export interface BetterAuth {
 export interface BetterAuthContext {
   readonly secret: string
   readonly options: BetterAuthOptions
-  readonly authCookies: { readonly sessionToken: { readonly name: string } }
+  readonly authCookies: {
+    readonly sessionToken: { readonly name: string }
+    readonly dontRememberToken: { readonly name: string }
+  }
   readonly sessionConfig: {
     readonly updateAge: number
     readonly expiresIn: number
@@ -22,6 +25,13 @@ export interface BetterAuthContext {
   readonly internalAdapter: {
     findSession(token: string): Promise<{ readonly session: Record<string, unknown> } | null>
   }
+}
+
+interface GetSessionInput {
+  headers: Headers
+  query: { disableCookieCache: boolean }
+  returnHeaders: true
+  method?: 'POST'
 }
 
 interface BetterAuthAdapter {

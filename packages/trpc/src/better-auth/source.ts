@@ -1,17 +1,20 @@
 import { getCookies } from 'better-auth/cookies'
 import type { BetterAuth, BetterAuthContext } from './instance.ts'
 
+/** The part of `betterAuth()` that every source has. */
+type LoadableAuth = Pick<BetterAuth, 'options' | '$context'>
+
 /** Better Auth's context, which it creates asynchronously. */
-export interface BetterAuthSource {
-  readonly auth: Pick<BetterAuth, 'options' | '$context'>
-  /** Undefined until Better Auth has created it. */
+export interface BetterAuthSource<Auth extends LoadableAuth = LoadableAuth> {
+  readonly auth: Auth
+  /** Undefined until it exists. */
   readonly current: BetterAuthContext | undefined
   load(): Promise<BetterAuthContext>
   /** The name of the session cookie, with its prefix. */
   cookieName(): string
 }
 
-export function createSource(auth: BetterAuthSource['auth']): BetterAuthSource {
+export function createSource<Auth extends LoadableAuth>(auth: Auth): BetterAuthSource<Auth> {
   let current: BetterAuthContext | undefined
   let fallbackName: string | undefined
   return {

@@ -17,7 +17,12 @@ afterAll(close)
 const clients = [...(await postgresClientKinds()), ...sqliteClientKinds(), remoteKind()]
 const kinds = [...(await databaseKinds()), ...clients]
 
-describe.each(kinds)('$name with $driver', ({ name, create }) => {
+/** `pnpm test:databases` runs all tests with each client. */
+const IS_LONG = process.env.DATABASES === 'all'
+
+describe.each(kinds)('$name with $driver', ({ name, driver, create }) => {
+  // Migrations and rate limits send each client the same kinds of statements as the other tests.
+  const isWhole = IS_LONG || driver === 'a URL'
   let database: TestDatabase
   let opened: OpenDatabase
   let ada: ProvedSession
@@ -227,7 +232,7 @@ describe.each(kinds)('$name with $driver', ({ name, create }) => {
     })
   })
 
-  describe('migrations', () => {
+  describe.runIf(isWhole)('migrations', () => {
     /** Returns the tables, columns, indexes, and triggers. */
     const schemaOf = ({ rows }: TestDatabase) =>
       name === 'SQLite'
@@ -265,7 +270,7 @@ describe.each(kinds)('$name with $driver', ({ name, create }) => {
     })
   })
 
-  describe('rate limits', () => {
+  describe.runIf(isWhole)('rate limits', () => {
     beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
     afterEach(() => void vi.useRealTimers())
 

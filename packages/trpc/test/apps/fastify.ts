@@ -10,7 +10,7 @@ await app.register(fastifyWebsocket)
 await app.register(fastifyTRPCPlugin, {
   prefix: '/trpc',
   useWSS: true,
-  trpcOptions: { router: appRouter, createContext },
+  trpcOptions: { router: appRouter, createContext, maxBodySize: 100_000 },
 })
 app.get('/', () => ({ hello: 'world' }))
 
