@@ -17,7 +17,7 @@ export { logRarely } from '../protocol/log-rarely.ts'
 export { BodyTooLargeError, type ByteStream, readBytes } from '../protocol/read-limited.ts'
 export { toErrorResponse, withCommonHeaders } from '../protocol/responses.ts'
 export { safeListener } from '../protocol/safe-listener.ts'
-export { requirePositive, requireSecureUrl } from '../protocol/settings.ts'
+export { checkAll, requirePositive, requireSecureUrl } from '../protocol/settings.ts'
 export { checkRateLimit } from '../rate-limit/rate-limit.ts'
 export {
   addressBuckets,
@@ -45,6 +45,7 @@ export {
 export { keySetsOf, type ServiceKeys, verifyServiceToken } from '../service/verify-service-token.ts'
 export { authStore } from '../session/auth-store.ts'
 export { validateIdentity } from '../session/authenticate.ts'
+export { checkKeys, checkLookup, requireReady } from '../session/is-ready.ts'
 export { matchSessionCookie } from '../session/match-session-cookie.ts'
 export { denial } from '../session/report-denial.ts'
 export { hashSecret } from '../session/secret.ts'

@@ -1,4 +1,4 @@
-import type { AuthConfig, AuthDatabase, AuthStore } from '@sallyport/core'
+import type { AuthConfig, AuthDatabase } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
 import { type AuthContext, type AuthContextFactory, createAuthContext } from '../server/context.ts'
@@ -6,9 +6,12 @@ import { authResponseMeta } from '../server/errors.ts'
 import { adapterStore } from './adapter-store.ts'
 import { type BoundBetterAuthApi, createGetAuth } from './bound-api.ts'
 import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
+import { createGuardStore } from './guard-store.ts'
 import type { BetterAuth } from './instance.ts'
+import { createKnownTokens } from './known-tokens.ts'
 import { createRenewal } from './renewal.ts'
-import { createSource } from './source.ts'
+import { createSource, keepsRows } from './source.ts'
+import { storageStore } from './storage-store.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
@@ -26,6 +29,13 @@ export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends A
   getAuth(ctx: AuthContext): { readonly api: BoundBetterAuthApi<Auth['api']> }
   /** For HTTP handlers: the headers of guarded responses, with the cookies of Better Auth. */
   readonly responseMeta: typeof authResponseMeta
+  /**
+   * Checks Better Auth's secret, URL, origins, and tables. Await it before the server listens.
+   * @throws ConfigurationError that lists every problem, one per line
+   */
+  ready(): Promise<void>
+  /** Closes what the guard opened, never Better Auth's own connections. Later calls get 503. */
+  close(): Promise<void>
   /** The settings that both steps read. */
   readonly config: AuthConfig
   /** Only a type: what `ctx.session` and `ctx.user` are. */
@@ -45,13 +55,14 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   auth: Auth,
   options: BetterAuthGuardOptions = {},
 ): BetterAuthGuard<Auth> {
-  const source = createSource(auth)
-  const config = guardConfig(source, options)
-  let store: AuthStore | undefined
-  const open = () => {
-    store ??= adapterStore(source, config.issuer)
-    return store
-  }
+  const tokens = createKnownTokens()
+  const source = createSource(auth, (context) => follow(context))
+  const config = guardConfig(source, { ...options, tokens })
+  const issuer = () => config.issuer
+  const { open, follow, ready, close } = createGuardStore(
+    () => (keepsRows(auth) ? adapterStore(source, issuer) : storageStore(source, { issuer, tokens })),
+    { source, config, tokens },
+  )
   const handshake = {
     get [authStore]() {
       return open()
@@ -62,6 +73,8 @@ export function betterAuthGuard<Auth extends BetterAuth>(
     attach: (db) => (isAttached(db) ? db : withAuthStore(db, open())),
     getAuth: createGetAuth<Auth['api']>(auth.api, source, config),
     responseMeta: authResponseMeta,
+    ready,
+    close,
     config,
     $Infer: auth.$Infer,
   }

@@ -18,7 +18,9 @@ import {
 import { adapterStore } from './adapter-store.ts'
 import { guardConfig } from './guard-config.ts'
 import type { BetterAuthContext } from './instance.ts'
-import { createSource } from './source.ts'
+import { createKnownTokens } from './known-tokens.ts'
+import { createSource, keepsRows } from './source.ts'
+import { storageStore } from './storage-store.ts'
 
 /** Options of `sallyportJwt`. */
 export interface SallyportJwtOptions {
@@ -55,8 +57,12 @@ export function createJwtIssuer(
   if (signingKeys === null) throw new ConfigurationError('sallyportJwt: SIGNING_KEYS is not set')
   const source = createSource({ options: context.options, $context: Promise.resolve(context) })
   const allowedOrigins = [...config.allowedOrigins]
-  const cookieConfig = guardConfig(source, { baseUrl: config.baseUrl, allowedOrigins })
-  const { sessions } = adapterStore(source, config.issuer)
+  const tokens = createKnownTokens()
+  const cookieConfig = guardConfig(source, { baseUrl: config.baseUrl, allowedOrigins, tokens })
+  const issuer = () => config.issuer
+  const { sessions } = keepsRows(context)
+    ? adapterStore(source, issuer)
+    : storageStore(source, { issuer, tokens })
   const run = (request: OriginRequest, kind: 'token' | 'query') =>
     authenticate(request, kind, { config: cookieConfig, sessions }).catch((cause: unknown) => {
       // The lookup of the session failed.
@@ -73,8 +79,8 @@ export function createJwtIssuer(
       const isBearer = readCredentials(request.header, cookieConfig).transport === 'bearer'
       const { sessionCookie } = readCredentials(request.header, config)
       const sessionTransport = isBearer ? 'header' : 'cookie'
-      const tokens = { config, signingKeys, definePayload: () => ({}), sessionTransport } as const
-      const issue = await prepareTokens(session, tokens)
+      const signing = { config, signingKeys, definePayload: () => ({}), sessionTransport } as const
+      const issue = await prepareTokens(session, signing)
       const { id, userId, expiresAt } = session
       const cookieHash = isBearer || sessionCookie === null ? null : await hashSecret(sessionCookie.secret)
       const bound = cookieHash !== null && { cookieHash }

@@ -7,14 +7,18 @@ type LoadableAuth = Pick<BetterAuth, 'options' | '$context'>
 /** Better Auth's context, which it creates asynchronously. */
 export interface BetterAuthSource<Auth extends LoadableAuth = LoadableAuth> {
   readonly auth: Auth
-  /** Undefined until it exists. */
+  /** Undefined until Better Auth has created it. */
   readonly current: BetterAuthContext | undefined
   load(): Promise<BetterAuthContext>
   /** The name of the session cookie, with its prefix. */
   cookieName(): string
 }
 
-export function createSource<Auth extends LoadableAuth>(auth: Auth): BetterAuthSource<Auth> {
+/** @param onLoad is called once, before the first `load` returns */
+export function createSource<Auth extends LoadableAuth>(
+  auth: Auth,
+  onLoad: (context: BetterAuthContext) => void = () => {},
+): BetterAuthSource<Auth> {
   let current: BetterAuthContext | undefined
   let fallbackName: string | undefined
   return {
@@ -23,8 +27,10 @@ export function createSource<Auth extends LoadableAuth>(auth: Auth): BetterAuthS
       return current
     },
     async load() {
-      current ??= await auth.$context
-      return current
+      const context = current ?? (await auth.$context)
+      if (current === undefined) onLoad(context)
+      current = context
+      return context
     },
     cookieName() {
       if (current !== undefined) return current.authCookies.sessionToken.name
@@ -32,4 +38,9 @@ export function createSource<Auth extends LoadableAuth>(auth: Auth): BetterAuthS
       return fallbackName
     },
   }
+}
+
+/** Returns whether sessions are rows of the database, and not only in a secondary storage. */
+export function keepsRows({ options }: Pick<BetterAuth, 'options'>): boolean {
+  return options.secondaryStorage === undefined || options.session?.storeSessionInDatabase === true
 }
