@@ -7,10 +7,29 @@ import { type AddedColumns, returnedColumns } from './tables.ts'
 type Row = Readonly<Record<string, unknown>>
 
 /** Creates Step 2 on Better Auth's own adapter, for databases that our drivers can't read. */
-export function adapterStore({ adapter, options }: BetterAuthContext, issuer: string): OpenedMembers {
+export function adapterStore(context: BetterAuthContext, issuer: string): OpenedMembers {
+  const { find, toSession } = createRowReader(context, issuer)
+  const sessions: SessionReader = {
+    async findSession({ sessionId, userId }) {
+      const session = await find('session', { id: sessionId })
+      if (session === null || String(session.userId) !== userId) return null
+      const user = await find('user', { id: userId })
+      return user === null ? null : toSession(session, user)
+    },
+  }
+  return { sessions, revocations: memoryFeed(), limits: memoryLimits() }
+}
+
+/** Reads rows with Better Auth's adapter. */
+export interface RowReader {
+  find(model: string, where: Readonly<Record<string, string>>): Promise<Row | null>
+  toSession(session: Row, user: Row): Promise<StoredSession>
+}
+
+export function createRowReader({ adapter, options }: BetterAuthContext, issuer: string): RowReader {
   const tables = getAuthTables(options)
   const columns = returnedColumns(tables)
-  const find = (model: string, where: Readonly<Record<string, string>>) =>
+  const find: RowReader['find'] = (model, where) =>
     adapter.findOne({ model, where: Object.entries(where).map(([field, value]) => ({ field, value })) })
 
   async function memberRole({ activeOrganizationId, userId }: Row): Promise<Row> {
@@ -21,17 +40,13 @@ export function adapterStore({ adapter, options }: BetterAuthContext, issuer: st
     return { activeOrganizationRole: member?.role ?? null }
   }
 
-  const sessions: SessionReader = {
-    async findSession({ sessionId, userId }) {
-      const session = await find('session', { id: sessionId })
-      if (session === null || String(session.userId) !== userId) return null
-      const user = await find('user', { id: userId })
-      if (user === null) return null
+  return {
+    find,
+    async toSession(session, user) {
       const stored = toStoredSession(session, { user, issuer, columns })
       return { ...stored, ...(await memberRole(session)) }
     },
   }
-  return { sessions, revocations: memoryFeed(), limits: memoryLimits() }
 }
 
 /** Converts rows as Better Auth reads them. */

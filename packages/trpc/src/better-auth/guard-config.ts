@@ -5,7 +5,11 @@ import {
   defineAuthConfig,
   sessionCookieProof,
 } from '@sallyport/core'
+import { checkAll } from '@sallyport/core/internal/server'
+import { accessOf } from './access.ts'
 import type { DatabaseClient } from './find-client.ts'
+import type { KnownTokens } from './known-tokens.ts'
+import { baseUrlOf, trustedOriginsOf } from './origins.ts'
 import { TOKEN_HEADER } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
 
@@ -21,13 +25,19 @@ export interface BetterAuthGuardOptions {
   readonly client?: DatabaseClient
 }
 
-/** Returns the settings of both steps. Better Auth's options are read when a call first needs them. */
-export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOptions): AuthConfig {
+/** Returns the configuration of both steps. A call that first needs it reads Better Auth's options. */
+export function guardConfig(
+  source: BetterAuthSource,
+  { tokens, ...options }: BetterAuthGuardOptions & { tokens: KnownTokens },
+): AuthConfig {
   const { auth } = source
+  const findBaseUrl = () => options.baseUrl ?? baseUrlOf(source)
+  const findOrigins = () => options.allowedOrigins ?? trustedOriginsOf(source)
   return defineAuthConfig(() => {
-    const baseUrl = options.baseUrl ?? baseUrlOf(source)
+    checkAll([() => requireSessions(source), findBaseUrl, findOrigins])
+    const baseUrl = findBaseUrl()
     const { trustedProxies = [] } = options
-    const allowedOrigins = options.allowedOrigins ?? staticOrigins(source)
+    const allowedOrigins = findOrigins()
     const bearer = (auth.options.plugins ?? []).some(({ id }) => id === 'bearer')
     const { jwks, proof } = sessionCookieProof({
       cookie: source.cookieName,
@@ -36,13 +46,17 @@ export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOp
         const { internalAdapter } = await source.load()
         const found = await internalAdapter.findSession(token)
         if (found === null) return null
-        return { sessionId: String(found.session.id), userId: String(found.session.userId) }
+        const key = { sessionId: String(found.session.id), userId: String(found.session.userId) }
+        tokens.add(token, key)
+        return key
       },
     })
     return {
       baseUrl,
-      allowedOrigins: allowedOrigins.filter((origin) => origin !== new URL(baseUrl).origin),
+      allowedOrigins: allowedOrigins.filter((origin) => origin !== URL.parse(baseUrl)?.origin),
       trustedProxies,
+      session: { freshForSeconds: freshForSeconds(source) },
+      ...accessOf(source),
       bearer,
       jwks,
       proof: {
@@ -64,20 +78,17 @@ function unsigned(): Error {
   )
 }
 
-function baseUrlOf({ auth }: BetterAuthSource): string {
-  const { baseURL = process.env.BETTER_AUTH_URL } = auth.options
-  if (typeof baseURL === 'string') return baseURL
+/** @throws ConfigurationError if Better Auth keeps its sessions in cookies alone */
+function requireSessions({ auth }: BetterAuthSource): void {
+  const { database, secondaryStorage } = auth.options
+  if (database !== undefined || secondaryStorage !== undefined) return
   throw new ConfigurationError(
-    'betterAuthGuard: baseUrl is not set. Set baseURL of betterAuth(), or pass { baseUrl } if it has several.',
+    'betterAuthGuard: betterAuth() has no database and no secondaryStorage, so its sessions are only in cookies and cannot be revoked. Set one of the two.',
   )
 }
 
-/** @throws ConfigurationError if an origin is a pattern, or a function decides */
-function staticOrigins({ auth }: BetterAuthSource): readonly string[] {
-  const { trustedOrigins = [] } = auth.options
-  if (Array.isArray(trustedOrigins) && !trustedOrigins.some((origin) => /[*?]/.test(origin)))
-    return trustedOrigins.filter((origin) => /^https?:/.test(origin))
-  throw new ConfigurationError(
-    'betterAuthGuard: trustedOrigins has patterns or is a function, which WebSockets and CORS cannot use. List the origins of your pages in betterAuthGuard(auth, { allowedOrigins }).',
-  )
+/** Better Auth's `freshAge`, for which 0 means no limit. @default a day */
+function freshForSeconds({ auth }: BetterAuthSource): number {
+  const { freshAge = 24 * 60 * 60 } = auth.options.session ?? {}
+  return freshAge === 0 ? Number.POSITIVE_INFINITY : freshAge
 }

@@ -1,4 +1,5 @@
 import type { BetterAuthOptions } from 'better-auth'
+import type { WritableAdapter } from './follow-adapter.ts'
 
 /** The result of `betterAuth()`. */
 export interface BetterAuth {
@@ -23,7 +24,11 @@ export interface BetterAuthContext {
   }
   readonly adapter: BetterAuthAdapter
   readonly internalAdapter: {
-    findSession(token: string): Promise<{ readonly session: Record<string, unknown> } | null>
+    findSession(token: string): Promise<{
+      readonly session: Record<string, unknown>
+      readonly user: Record<string, unknown>
+    } | null>
+    listSessions(userId: string): Promise<Record<string, unknown>[]>
   }
 }
 
@@ -34,7 +39,7 @@ interface GetSessionInput {
   method?: 'POST'
 }
 
-interface BetterAuthAdapter {
+interface BetterAuthAdapter extends WritableAdapter {
   readonly id: string
   readonly options?: unknown
   findOne(query: {
