@@ -25,7 +25,8 @@ test(`${FORGED} forged, unsigned, and foreign cookies and bearer tokens: none is
   for (const ask of Object.values(PATHS))
     for (const headers of [cookie(genuine), bearer(genuine)]) expect(await ask(app, headers)).toContain('/')
 
-  const isEmpty = ([, forge]: [string, (typeof FORGERIES)[string]]) => forge({ victim, forger, random }) === ''
+  const isEmpty = ([, forge]: [string, (typeof FORGERIES)[string]]) =>
+    forge({ victim, forger, random }) === ''
   expect(Object.entries(FORGERIES).filter(isEmpty)).toEqual([['nothing', FORGERIES.nothing]])
   const results: Record<string, number> = {}
   const wrong: unknown[] = []
