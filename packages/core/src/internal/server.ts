@@ -4,6 +4,9 @@
  * @module
  */
 
+export { sessionSql } from '../database/find-session-sql.ts'
+export { lazyStore, type OpenedMembers } from '../database/lazy-store.ts'
+export { openOnce } from '../database/open-once.ts'
 export { keysVersion } from '../jwt/trusted-issuer.ts'
 export { readSigningKeys } from '../keys/read-signing-keys.ts'
 export { transactionsOf } from '../lifecycle/client-transactions.ts'
@@ -18,6 +21,7 @@ export { BodyTooLargeError, type ByteStream, readBytes } from '../protocol/read-
 export { toErrorResponse, withCommonHeaders } from '../protocol/responses.ts'
 export { safeListener } from '../protocol/safe-listener.ts'
 export { checkAll, requirePositive, requireSecureUrl } from '../protocol/settings.ts'
+export { memoryLimits } from '../rate-limit/memory-limits.ts'
 export { checkRateLimit } from '../rate-limit/rate-limit.ts'
 export {
   addressBuckets,
@@ -49,4 +53,4 @@ export { checkKeys, checkLookup, requireReady } from '../session/is-ready.ts'
 export { matchSessionCookie } from '../session/match-session-cookie.ts'
 export { denial } from '../session/report-denial.ts'
 export { hashSecret } from '../session/secret.ts'
-export { isFresh } from '../session/session.ts'
+export { isFresh, isImpersonated } from '../session/session.ts'

@@ -1,7 +1,10 @@
 import { readDate } from './read-date.ts'
 
-/** The type of a column: `flag` is a boolean, `timestamp` a date, which sessions have as ISO 8601. */
-export type ColumnType = 'text' | 'number' | 'flag' | 'timestamp'
+/**
+ * The type of a column: `flag` is a boolean, `timestamp` a date, which sessions have as ISO 8601. Only tables
+ * of other libraries have a `date`, which sessions have as a `Date`, and `json`, which they have parsed.
+ */
+export type ColumnType = 'text' | 'number' | 'flag' | 'timestamp' | 'date' | 'json'
 
 /** A column added to one of our tables. Without a default, it can be null. */
 export interface ColumnShape {
@@ -35,6 +38,8 @@ interface Values {
   readonly number: number
   readonly flag: boolean
   readonly timestamp: string
+  readonly date: Date
+  readonly json: unknown
 }
 
 /** The members that columns add to a session or user. */
@@ -69,20 +74,39 @@ export function addedLists({ session, user }: AddedColumns): AddedLists | null {
   return lists.session.length + lists.user.length === 0 ? null : lists
 }
 
-/** Returns the members of a session or user for the values of added columns. */
-export function readColumns(columns: ColumnList, values: readonly unknown[]): Record<string, unknown> {
-  return Object.fromEntries(
-    columns.map(([name, type], place) => [name, decodeColumn(values[place] ?? null, type)]),
-  )
+/** Adds columns to a session or user, from their place in a row. Its own members stay as they are. */
+export function addColumns(
+  target: Record<string, unknown>,
+  columns: ColumnList,
+  { values, from }: { values: readonly unknown[]; from: number },
+): void {
+  let place = from
+  for (const [name, type] of columns) {
+    const value = values[place++] ?? null
+    if (!Object.hasOwn(target, name)) target[name] = decodeColumn(value, type)
+  }
 }
 
 /** Decodes the value of a column, the same for every database. An unreadable one becomes null. */
 export function decodeColumn(value: unknown, type: ColumnType = 'text'): unknown {
-  if (value === null) return null
+  if (value === null || type === 'text') return value
   if (type === 'flag') return FLAGS.get(String(value)) ?? null
-  if (type !== 'timestamp') return value
-  const date = readDate(value)
-  return Number.isNaN(date.getTime()) ? null : date.toISOString()
+  if (type === 'json') return typeof value === 'string' ? parseJson(value) : value
+  if (type !== 'timestamp' && type !== 'date') return value
+  // A date of birth may be before the dates of sessions.
+  const date = type === 'date' && typeof value === 'number' ? new Date(value) : readDate(value)
+  if (Number.isNaN(date.getTime())) return null
+  return type === 'date' ? date : date.toISOString()
+}
+
+/** A column of text in PostgreSQL contains JSON in JSON. */
+function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'string' && /^[[{]/.test(value) ? (parseJson(value) ?? value) : value
+  } catch {
+    return null
+  }
 }
 
 /** Some drivers read integers as text. */

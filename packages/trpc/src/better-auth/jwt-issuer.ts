@@ -59,10 +59,9 @@ export function createJwtIssuer(
   const allowedOrigins = [...config.allowedOrigins]
   const tokens = createKnownTokens()
   const cookieConfig = guardConfig(source, { baseUrl: config.baseUrl, allowedOrigins, tokens })
-  const issuer = () => config.issuer
   const { sessions } = keepsRows(context)
-    ? adapterStore(source, issuer)
-    : storageStore(source, { issuer, tokens })
+    ? adapterStore(context, config.issuer)
+    : storageStore(source, { issuer: () => config.issuer, tokens })
   const run = (request: OriginRequest, kind: 'token' | 'query') =>
     authenticate(request, kind, { config: cookieConfig, sessions }).catch((cause: unknown) => {
       // The lookup of the session failed.
