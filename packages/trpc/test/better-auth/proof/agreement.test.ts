@@ -1,5 +1,5 @@
 // After every step of a user, every path must agree with Better Auth about every credential so far, or be stricter.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { testPostgres } from '../../../../core/test/support/postgres.ts'
 import { createRandom } from '../../../../core/test/support/random.ts'
 import { agrees, type Compared, type Credential, compare, newCredentials } from './agreement.ts'
@@ -25,6 +25,7 @@ test.for(variants)(
   { timeout: 1_200_000 },
   async ({ database, index, strategy }) => {
     const app = await openProofApp(database, strategy === 'none' ? {} : { enabled: true, strategy })
+    onTestFinished(() => app.close())
     expect((await app.auth.$context).version).toBe(VERSION)
     const { email } = await signUpAdmin(app)
     const counts = { accepted: 0, rejected: 0, stricter: 0 }
@@ -41,7 +42,6 @@ test.for(variants)(
       const story = ['sign up' as const, ...steps]
       await tell(app, { story, email, isChecked: false, count })
     }
-    await app.close()
     console.log(
       `${stories.length + storiesOfEach} stories, BETTER_AUTH_SEED=${SEED}:`,
       JSON.stringify(counts),

@@ -1,5 +1,5 @@
 // No path accepts a session cookie that Better Auth didn't sign for a session, as a cookie or as a bearer token.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createRandom } from '../../../../core/test/support/random.ts'
 import { ORIGIN } from '../../support/visitor.ts'
 import { PATHS } from './ask.ts'
@@ -16,6 +16,7 @@ test(`${FORGED} forged, unsigned, and foreign cookies and bearer tokens: none is
   timeout: 1_200_000,
 }, async () => {
   const app = await openProofApp(null, { enabled: true, strategy: 'compact' })
+  onTestFinished(() => app.close())
   const random = createRandom(SEED)
   const victim = await signUp(app)
   const forger = await signUp(app)
@@ -47,7 +48,6 @@ test(`${FORGED} forged, unsigned, and foreign cookies and bearer tokens: none is
   expect(wrong).toEqual([])
   // Proved, but of no session.
   expect(results.SESSION_NOT_FOUND).toBeGreaterThan(0)
-  await app.close()
 })
 
 /** Gives a user's browser the cookies `two_factor` and `dont_remember`. */

@@ -66,6 +66,7 @@ export async function openProofApp(...options: Parameters<typeof openAuth>) {
       wss.close()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
+      await guard.close()
       await close()
     },
   }

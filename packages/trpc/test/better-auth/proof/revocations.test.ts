@@ -1,5 +1,5 @@
 // After a revocation by a method of Better Auth resolved, no path accepts a call, and both streams end with the reason.
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { testPostgres } from '../../../../core/test/support/postgres.ts'
 import { openSocket, PATHS, watchOverEvents } from './ask.ts'
 import { openProofApp, type ProofApp } from './open-app.ts'
@@ -56,6 +56,7 @@ test.for(isLong ? [null, postgres] : [null])(
   },
   async (database) => {
     const app = await openProofApp(database)
+    onTestFinished(() => app.close())
     const admin = await signUpAdmin(app)
     const counts: Record<string, number> = { calls: 0, streams: 0 }
     const wrong: unknown[] = []
@@ -94,7 +95,6 @@ test.for(isLong ? [null, postgres] : [null])(
     }
     console.log(`${REVOCATIONS} revocations:`, JSON.stringify({ ...counts, wrong: wrong.length }))
     expect(wrong).toEqual([])
-    await app.close()
   },
 )
 
