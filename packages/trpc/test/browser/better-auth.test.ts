@@ -67,7 +67,7 @@ test.runIf(isLong)(
       })
       await site.ban(email)
       await wait(async () => expect((await run('read()')).at(-1)).toBe('ACCOUNT_BANNED'))
-      expect(await run('me()')).toMatch(/ACCOUNT_BANNED|SESSION_NOT_FOUND/)
+      await wait(async () => expect(await run('me()')).toMatch(/ACCOUNT_BANNED|SESSION_NOT_FOUND/))
     }
     await browser.close()
   },
