@@ -84,7 +84,8 @@ export const STEPS = {
     scene.organizationId = withId.parse(created).id
     const { userId } = scene.user
     const body = { userId, organizationId: scene.organizationId, role: 'member' } as const
-    return scene.app.auth.api.addMember({ body })
+    // It throws if the user has been deleted.
+    return scene.app.auth.api.addMember({ body }).catch(() => null)
   },
   'set the active organization': ({ page, organizationId }) =>
     page.post('/organization/set-active', { organizationId }),
