@@ -96,7 +96,7 @@ function temporaryDirectory(): string {
   return directory
 }
 
-/** Resolves packages from that folder. With tRPC also TanStack Query, because the adapter fits only one version of tRPC. */
+/** Resolves packages from that folder. TanStack Query comes with tRPC: the adapter fits only one version. */
 function resolveFrom(folder: string, packages: RegExp): Plugin {
   const manifest = `./packages/trpc/test/versions/${folder}/package.json`
   const importer = fileURLToPath(new URL(manifest, import.meta.url))

@@ -1,4 +1,5 @@
-// After every step of a user, every path must agree with Better Auth about every credential so far, or be stricter.
+// After every step of a user, every path must agree with Better Auth about every credential so far, or be
+// stricter.
 import { expect, onTestFinished, test } from 'vitest'
 import { testPostgres } from '../../../../core/test/support/postgres.ts'
 import { createRandom } from '../../../../core/test/support/random.ts'

@@ -1,4 +1,4 @@
-// No path accepts a session cookie that Better Auth didn't sign for a session, as a cookie or as a bearer token.
+// No path accepts a value that Better Auth didn't sign for a session, as a cookie or as a bearer token.
 import { expect, onTestFinished, test } from 'vitest'
 import { createRandom } from '../../../../core/test/support/random.ts'
 import { ORIGIN } from '../../support/visitor.ts'

@@ -14,7 +14,6 @@ import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { toNodeHandler } from 'better-auth/node'
 import { WebSocketServer } from 'ws'
-import type { Headers } from './ask.ts'
 import { openAuth } from './open-auth.ts'
 
 export type ProofApp = Awaited<ReturnType<typeof openProofApp>>
@@ -60,7 +59,8 @@ export async function openProofApp(...options: Parameters<typeof openAuth>) {
     codes,
     run,
     host: `127.0.0.1:${port}`,
-    render: (headers: Headers) => createCaller({ ...guard.headers(headers), db }).me(),
+    render: (headers: Readonly<Record<string, string>>) =>
+      createCaller({ ...guard.headers(headers), db }).me(),
     async close() {
       for (const socket of wss.clients) socket.terminate()
       wss.close()

@@ -30,7 +30,7 @@ async function openDatabase(postgres: PostgresServer | null): Promise<OpenDataba
   return { client, run: async (sql) => void (await client.query(sql)), close: () => client.end() }
 }
 
-/** Opens Better Auth with the plugins that change sessions. `codes` are the second factors it sent, by email. */
+/** Opens Better Auth with the plugins that change sessions. `codes` are the second factors that it sent. */
 export async function openAuth(postgres: PostgresServer | null, cookieCache: CookieCache = {}) {
   const database = await openDatabase(postgres)
   const codes = new Map<string, string>()

@@ -1,4 +1,4 @@
-// After a revocation by a method of Better Auth resolved, no path accepts a call, and both streams end with the reason.
+// After a revocation by Better Auth resolved, no path accepts a call, and both streams end with the reason.
 import { expect, onTestFinished, test } from 'vitest'
 import { testPostgres } from '../../../../core/test/support/postgres.ts'
 import { openSocket, PATHS, watchOverEvents } from './ask.ts'
