@@ -10,16 +10,18 @@ const CLIENT_TESTS = 'packages/trpc/test/{links/*,ssr/{prefetch,many-users},vers
 const FILES = 'packages/*/test/**/*.test.{ts,tsx}'
 
 /**
- * These run in a separate process: they mock modules, fake `setTimeout`, or run in a client or a browser. The
- * others run one after another in the processes of the workers, which load the libraries once.
+ * These run in a separate process: they mock modules, or fake or watch globals such as timers, `fetch`, the
+ * console, or a prototype. The others run one after another in the processes of the workers, which load the
+ * libraries once.
  */
 const ALONE = [
-  'packages/*/test/{browser,client,hostile,links,next,react,ssr,versions}/**/*.test.{ts,tsx}',
+  'packages/*/test/{client,hostile,versions}/**/*.test.{ts,tsx}',
   'packages/*/test/**/*.alone.test.ts',
-  // They fake or watch globals: timers, the clock, `fetch`, the console, or a prototype of the driver.
   'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,env,feed}.test.ts',
   'packages/*/test/**/{mapping,open-key-file,postgres,prune}.test.ts',
   'packages/*/test/**/{session-lease,find-session,socket-limits}.test.ts',
+  'packages/trpc/test/links/{auth-link-outages,on-server,web-socket-link}.test.ts',
+  'packages/trpc/test/{links/auth-aware-retry,react/confirmation,react/server-rendering}.test.{ts,tsx}',
 ]
 
 /** What `pnpm test:quick` leaves out: browsers, apps, black-box suites, other processes, and PostgreSQL. */
@@ -38,8 +40,8 @@ export default defineConfig(({ mode }) => ({
     // Child processes and real servers on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // The default leaves one core idle. On two cores, two workers use only three quarters: most tests wait.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // The default leaves one core idle. Most tests wait: on two cores, three workers use only four fifths.
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     // No secret in any log, error body, URL or database: checked after every test file.
     setupFiles: ['packages/core/test/leaks/setup.ts'],
     env: {
@@ -57,7 +59,12 @@ export default defineConfig(({ mode }) => ({
       {
         extends: true,
         plugins: [resolveFrom('./packages/trpc/test/versions/trpc-11-22/package.json')],
-        test: { name: 'trpc-11-22', include: [CLIENT_TESTS], env: { TRPC_VERSION: '11.22.1' } },
+        test: {
+          name: 'trpc-11-22',
+          include: [CLIENT_TESTS],
+          isolate: false,
+          env: { TRPC_VERSION: '11.22.1' },
+        },
       },
     ],
   },

@@ -1,16 +1,15 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../packages/core/test/support/free-port.ts'
-import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
-import { install } from '../test-packages/create-project.ts'
-import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
+import type { Library } from '../test-packages/pack-libraries.ts'
 import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
-import { FEATURES, GLOBALS, PROTECTION } from './better-t-stack-edits.ts'
+import { FEATURES, GLOBALS, GUARDS } from './better-t-stack-edits.ts'
 import { printChanges } from './count-changes.ts'
 import { editFiles } from './edit-files.ts'
+import { installApp, installPackages, keysIn, runInit } from './init-app.ts'
 import { proveApp } from './prove-app.ts'
 import { serve } from './serve.ts'
 
@@ -41,25 +40,28 @@ export const betterTStackApp: App = {
     run('npm', create, { cwd: root })
     const [folder, before] = [join(root, 'shop'), join(root, 'shop-before')]
     editFiles(folder, FEATURES)
-    cpSync(folder, before, { recursive: true })
-    editFiles(folder, PROTECTION)
-    printChanges('better-t-stack', { before, after: folder, files: Object.keys(PROTECTION) })
-    editFiles(folder, GLOBALS)
     installShop(folder, libraries)
+    keep(folder, { as: before })
+    installPackages(folder, runInit(folder))
+    printChanges('better-t-stack, by init', { before, after: folder, files: changedFiles(folder) })
+    keep(folder, { as: before })
+    editFiles(folder, GUARDS)
+    printChanges('better-t-stack, by hand', { before, after: folder, files: Object.keys(GUARDS) })
+    editFiles(folder, GLOBALS)
 
     const [port, pagePort] = [await freePort(), await freePort()]
     const [api, origin] = [`http://localhost:${port}`, `http://localhost:${pagePort}`]
     const [server, web] = [join(folder, 'apps/server'), join(folder, 'apps/web')]
     writeFileSync(join(web, '.env'), `VITE_SERVER_URL=${api}\n`)
-    run('npm', ['run', 'build'], { cwd: folder })
-    const keys = await appKeys()
-    const env = { ...keys, PORT: `${port}`, BASE_URL: api, CORS_ORIGIN: origin, NODE_ENV: 'test' }
-    await using _api = await serve(['dist/index.mjs'], { cwd: server, env, url: api, exitCode: null })
+    for (const script of ['env:generate', 'build', 'check-types'])
+      run('npm', ['run', script], { cwd: folder })
+    const env = { PORT: `${port}`, BASE_URL: api, CORS_ORIGIN: origin, NODE_ENV: 'test' }
+    await using _api = await serve(['dist/index.mjs'], { cwd: server, env, url: api })
     const preview = [join(folder, 'node_modules/vite/bin/vite.js'), 'preview', '--port', `${pagePort}`]
     await using _page = await serve(preview, { cwd: web, env, url: origin, exitCode: 143 })
-    const ban = (email: string) => banInSqlite(join(server, 'app.db'), email)
+    const ban = (email: string) => banInSqlite(join(server, 'auth.db'), email)
     const served = { origin, api, trpcPath: '/trpc', isServerRendered: false }
-    await proveApp({ ...served, signingKeys: keys.SIGNING_KEYS, ban }, browser)
+    await proveApp({ ...served, signingKeys: keysIn(server).SIGNING_KEYS, ban }, browser)
   },
 }
 
@@ -68,11 +70,19 @@ function installShop(folder: string, libraries: readonly Library[]): void {
   const file = join(folder, 'package.json')
   const manifest = JSON.parse(readFileSync(file, 'utf8'))
   const trpc = { '@trpc/client': peers['@trpc/client'], '@trpc/server': peers['@trpc/server'] }
-  Object.assign(manifest, {
-    dependencies: { ...manifest.dependencies, ...tarballsOf(libraries), kysely: peers.kysely },
-    // Later versions need a package that isn't in the registry.
-    overrides: { 'rolldown-plugin-dts': '0.28.8', '@trpc/tanstack-react-query': trpc },
-  })
-  writeFileSync(file, JSON.stringify(manifest))
-  install(folder)
+  // Later versions need a package that isn't in the registry.
+  const overrides = { 'rolldown-plugin-dts': '0.28.8', '@trpc/tanstack-react-query': trpc }
+  writeFileSync(file, JSON.stringify({ ...manifest, overrides }))
+  installApp(folder, libraries)
+}
+
+/** Returns the files that differ from the last commit, without manifests. */
+function changedFiles(cwd: string): readonly string[] {
+  const files = run('git', ['ls-files', '-mo', '--exclude-standard'], { cwd }).trim().split('\n')
+  return files.filter((file) => !file.endsWith('package.json') && !file.endsWith('package-lock.json'))
+}
+
+function keep(folder: string, { as }: { as: string }): void {
+  rmSync(as, { recursive: true, force: true })
+  cpSync(folder, as, { recursive: true, filter: (path) => !path.includes('node_modules') })
 }

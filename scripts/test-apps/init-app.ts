@@ -17,6 +17,11 @@ export function installApp(cwd: string, libraries: readonly Library[], installIt
   Object.assign(manifest.dependencies, tarballsOf(libraries))
   writeFileSync(path, JSON.stringify(manifest, null, 2))
   installIt(cwd)
+  commitApp(cwd)
+}
+
+/** Commits an app: `init` requires a clean repository. */
+export function commitApp(cwd: string): void {
   run('git', ['init', '-q'], { cwd })
   run('git', ['add', '-A'], { cwd })
   run('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '-qm', 'app'], { cwd })
@@ -25,9 +30,9 @@ export function installApp(cwd: string, libraries: readonly Library[], installIt
 /** Runs `sallyport init`, and returns the packages that its last command installs. */
 export function runInit(cwd: string): readonly string[] {
   const printed = run('npx', ['sallyport', 'init', '--yes'], { cwd })
-  const [, packages] = /\nNext:\n {2}npm i (.*) && npm run dev\n$/.exec(printed) ?? []
-  assert.ok(packages, printed)
-  return packages.split(' ')
+  const [next, packages] = /\nNext:\n {2}(?:npm i ([^&]*) && )?(?:.* && )?npm run dev\n$/.exec(printed) ?? []
+  assert.ok(next, printed)
+  return packages?.split(' ') ?? []
 }
 
 export function installPackages(cwd: string, packages: readonly string[]): void {

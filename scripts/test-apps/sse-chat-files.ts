@@ -1,24 +1,40 @@
 import type { Edits } from './edit-files.ts'
 
-const ROUTES = (procedure: string, author: string, signal: string) => `
-  post: t.router({
-    add: ${procedure}.input(parsePost).mutation(({ ctx, input }) => {
-      const post = { id: posts.length + 1, author: ${author}, ...input }
-      posts.push(post)
-      added.emit(post.channel, post)
-      return post
-    }),
-    onAdd: ${procedure}.input(parseChannel).subscription(async function* ({ ctx, input, signal }) {
-      // Listen before reading, or a post between the two is lost.
-      const later: AsyncIterable<Post[]> = on(added, input.channel, { signal: ${signal} })
-      const missed = posts.filter(({ id, channel }) => channel === input.channel && id > input.lastEventId)
-      for (const post of missed) yield tracked(String(post.id), post)
-      for await (const [post] of later) if (post) yield tracked(String(post.id), post)
-    }),
-  }),
+const CONTEXT = `import type { FetchCreateContextFnOptions } from '@trpc/server/adapters/fetch'
+
+export const createContext = async (_opts: FetchCreateContextFnOptions) => {
+  return { startedAt: Date.now() }
+}
+
+export type Context = Awaited<ReturnType<typeof createContext>>
 `
 
-const POSTS = `
+const TRPC = `import { initTRPC } from '@trpc/server'
+import superjson from 'superjson'
+import type { Context } from './context'
+
+const t = initTRPC.context<Context>().create({
+  transformer: superjson,
+  errorFormatter({ shape }) {
+    return shape
+  },
+  sse: {
+    ping: { enabled: true, intervalMs: 3_000 },
+    client: { reconnectAfterInactivityMs: 5_000 },
+  },
+})
+
+/** Creates a router. */
+export const router = t.router
+
+/** A procedure for everyone. */
+export const publicProcedure = t.procedure
+`
+
+const POST_ROUTER = `import { EventEmitter, on } from 'node:events'
+import { tracked } from '@trpc/server'
+import { publicProcedure, router } from '../trpc'
+
 interface Post {
   readonly id: number
   readonly author: string
@@ -36,10 +52,96 @@ const parseChannel = (value: unknown): { channel: string; lastEventId: number } 
   const { channel, lastEventId } = Object(value)
   return { channel: String(channel), lastEventId: Number(lastEventId ?? 0) }
 }
+
+export const postRouter = router({
+  add: publicProcedure.input(parsePost).mutation(({ input }) => {
+    const post = { id: posts.length + 1, author: 'guest', ...input }
+    posts.push(post)
+    added.emit(post.channel, post)
+    return post
+  }),
+  onAdd: publicProcedure.input(parseChannel).subscription(async function* ({ input, signal }) {
+    // Listen before reading, or a post between the two is lost.
+    const later: AsyncIterable<Post[]> = on(added, input.channel, { signal })
+    const missed = posts.filter(({ id, channel }) => channel === input.channel && id > input.lastEventId)
+    for (const post of missed) yield tracked(String(post.id), post)
+    for await (const [post] of later) if (post) yield tracked(String(post.id), post)
+  }),
+})
 `
 
-const IMPORTS = `import { EventEmitter, on } from 'node:events'
-import { initTRPC, tracked } from '@trpc/server'`
+const ROUTE = `/** Serves the router. */
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { createContext } from '@/server/context'
+import { appRouter } from '@/server/routers/_app'
+
+const handler = (req: Request) =>
+  fetchRequestHandler({
+    router: appRouter,
+    req,
+    endpoint: '/api/trpc',
+    /** Called for each request. */
+    createContext,
+    onError({ error }) {
+      // Report it here.
+      if (error.code === 'INTERNAL_SERVER_ERROR') console.error('Failed:', error)
+    },
+  })
+
+export const GET = handler
+export const POST = handler
+`
+
+const PROVIDERS = `'use client'
+
+import type { QueryClient } from '@tanstack/react-query'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { createTRPCClient, httpBatchStreamLink, httpSubscriptionLink, loggerLink, splitLink } from '@trpc/client'
+import { createTRPCContext } from '@trpc/tanstack-react-query'
+import { useState } from 'react'
+import superjson from 'superjson'
+import { createQueryClient } from '../lib/query-client'
+import type { AppRouter } from '../server/routers/_app'
+
+export const { TRPCProvider, useTRPC } = createTRPCContext<AppRouter>()
+
+let inBrowser: QueryClient | undefined
+const getQueryClient = () => {
+  if (typeof window === 'undefined') return createQueryClient()
+  return (inBrowser ??= createQueryClient())
+}
+
+const getUrl = () => \`\${typeof window === 'undefined' ? 'http://localhost:3000' : location.origin}/api/trpc\`
+
+export function TRPCProviders(props: Readonly<{ children: React.ReactNode }>) {
+  const queryClient = getQueryClient()
+  const [trpcClient] = useState(() =>
+    createTRPCClient<AppRouter>({
+      links: [
+        loggerLink({ enabled: () => false }),
+        splitLink({
+          condition: (op) => op.type === 'subscription',
+          true: httpSubscriptionLink({
+            url: getUrl(),
+            transformer: superjson,
+          }),
+          false: httpBatchStreamLink({
+            url: getUrl(),
+            transformer: superjson,
+          }),
+        }),
+      ],
+    }),
+  )
+  return (
+    <QueryClientProvider client={queryClient}>
+      <TRPCProvider trpcClient={trpcClient} queryClient={queryClient}>
+        {props.children}
+      </TRPCProvider>
+    </QueryClientProvider>
+  )
+}
+`
 
 const CHAT = `'use client'
 
@@ -90,100 +192,46 @@ export function Chat({ channel }: { channel: string }) {
 
 const PAGE = 'app/channels/[channelId]/page.tsx'
 
-/** Adds the chat to the app of docs/nextjs.md. */
-export const CHAT_FILES: Edits = {
-  'router.ts': [
-    [`import { initTRPC } from '@trpc/server'`, IMPORTS],
-    [`const t = `, `${POSTS}\nconst t = `],
-    [`\n  me: `, `${ROUTES('protectedProcedure', 'ctx.user.name', 'ctx.auth.signal')}  me: `],
-  ],
-  'app/channels/[channelId]/chat.tsx': CHAT,
-  [PAGE]: `import { Hydrated } from '@sallyport/trpc/next'
-import { dehydrate } from '@tanstack/react-query'
-import { redirect } from 'next/navigation'
-import { getPage, getQueryClient } from '../../../server'
-import { Chat } from './chat'
-
-export default async function ChannelPage({ params }: { params: Promise<{ channelId: string }> }) {
-  const { channelId } = await params
-  const page = await getPage()
-  if (page.state.status === 'unauthenticated') redirect('/')
-  return (
-    <Hydrated user={page.state} state={dehydrate(getQueryClient())}>
-      <Chat channel={channelId} />
-    </Hydrated>
-  )
-}
-`,
-}
-
-/** The chat without authentication: only to count the lines that change. */
+/** A chat without authentication, with the files that tRPC's example has. */
 export const UNGUARDED_CHAT: Edits = {
-  'router.ts': `${IMPORTS}
-${POSTS}
-const t = initTRPC.create()
-export const appRouter = t.router({${ROUTES('t.procedure', "'anonymous'", 'signal')}
-  me: t.procedure.query(() => ({ email: 'anonymous' })),
-  save: t.procedure.input((text) => String(text).length).mutation(({ input }) => input),
-  ticks: t.procedure.subscription(async function* ({ signal }) {
-    for (let tick = 1; !signal?.aborted; tick++) {
-      yield tick
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-  }),
+  'server/context.ts': CONTEXT,
+  'server/trpc.ts': TRPC,
+  'server/routers/post.ts': POST_ROUTER,
+  'server/routers/_app.ts': `import { publicProcedure, router } from '../trpc'
+import { postRouter } from './post'
+
+export const appRouter = router({
+  healthcheck: publicProcedure.query(() => 'ok'),
+  post: postRouter,
 })
+
 export type AppRouter = typeof appRouter
 `,
-  'app/api/[...path]/route.ts': `import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { appRouter } from '../../../router'
+  'lib/query-client.ts': `import { QueryClient } from '@tanstack/react-query'
 
-const handle = (req: Request) => fetchRequestHandler({ endpoint: '/api/trpc', req, router: appRouter })
-export { handle as GET, handle as POST }
+export const createQueryClient = () =>
+  new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 30_000,
+      },
+    },
+  })
 `,
-  'app/providers.tsx': `'use client'
+  'app/api/trpc/[trpc]/route.ts': ROUTE,
+  'app/providers.tsx': PROVIDERS,
+  'app/layout.tsx': `import type { ReactNode } from 'react'
+import { TRPCProviders } from './providers'
 
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink } from '@trpc/client'
-import { createTRPCContext } from '@trpc/tanstack-react-query'
-import type { ReactNode } from 'react'
-import type { AppRouter } from '../router'
-
-export const { TRPCProvider, useTRPC } = createTRPCContext<AppRouter>()
-
-function createClients() {
-  const links = [splitLink({
-  condition: ({ type }) => type === 'subscription',
-  true: httpSubscriptionLink({ url: '/api/trpc' }),
-  false: httpBatchLink({ url: '/api/trpc' }),
-})]
-  const queryClient = new QueryClient()
-  return { trpcClient: createTRPCClient<AppRouter>({ links }), queryClient }
-}
-
-let inBrowser: ReturnType<typeof createClients> | undefined
-
-export function Providers({ children }: { children: ReactNode }) {
-  // On the server, new for each page.
-  const clients = inBrowser ?? createClients()
-  if (typeof window !== 'undefined') inBrowser = clients
+export default function RootLayout({ children }: { children: ReactNode }) {
   return (
-    <QueryClientProvider client={clients.queryClient}>
-        <TRPCProvider {...clients}>{children}</TRPCProvider>
-    </QueryClientProvider>
+    <html lang="en">
+      <body>
+        <TRPCProviders>{children}</TRPCProviders>
+      </body>
+    </html>
   )
 }
-`,
-  'app/layout.tsx': `import { type ReactNode } from 'react'
-import { Providers } from './providers'
-
-const RootLayout = ({ children }: { children: ReactNode }) => (
-  <html lang="en">
-    <body>
-      <Providers>{children}</Providers>
-    </body>
-  </html>
-)
-export default RootLayout
 `,
   'app/channels/[channelId]/chat.tsx': CHAT,
   [PAGE]: `import { Chat } from './chat'
@@ -194,3 +242,73 @@ export default async function ChannelPage({ params }: { params: Promise<{ channe
 }
 `,
 }
+
+/** The lines by hand: the guards of the procedures, and the one of the page. */
+export const GUARDS: Edits = {
+  'server/routers/post.ts': [
+    ['{ publicProcedure, router }', '{ protectedProcedure, router }'],
+    ['add: publicProcedure', 'add: protectedProcedure'],
+    ['onAdd: publicProcedure', 'onAdd: protectedProcedure'],
+    ['mutation(({ input })', 'mutation(({ ctx, input })'],
+    ["author: 'guest'", 'author: ctx.user.name'],
+    ['{ input, signal }', '{ ctx, input }'],
+    ['{ signal }', '{ signal: ctx.auth.signal }'],
+  ],
+  [PAGE]: [
+    [
+      "import { Chat } from './chat'",
+      `import { Hydrated } from '@sallyport/trpc/next'
+import { redirect } from 'next/navigation'
+import { getPage } from '@/server/next'
+import { Chat } from './chat'`,
+    ],
+    [
+      '  return <Chat channel={channelId} />',
+      `  const page = await getPage()
+  if (page.state.status === 'unauthenticated') redirect('/')
+  return (
+    <Hydrated user={page.state}>
+      <Chat channel={channelId} />
+    </Hydrated>
+  )`,
+    ],
+  ],
+}
+
+/** Procedures, and functions for pages, that `proveApp` needs. */
+export const PROOFS: Edits = {
+  'server/next.ts': [['router: appRouter,', 'router: appRouter,\n  maxBodySize: 100_000,']],
+  'server/routers/_app.ts': [
+    ['{ publicProcedure,', '{ protectedProcedure, publicProcedure,'],
+    [
+      'post: postRouter,',
+      `post: postRouter,
+  me: protectedProcedure.query(({ ctx }) => ctx.user),
+  save: protectedProcedure.input((text) => String(text).length).mutation(({ input }) => input),
+  ticks: protectedProcedure.subscription(async function* ({ signal }) {
+    for (let tick = 1; !signal?.aborted; tick++) {
+      yield tick
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }),`,
+    ],
+  ],
+  'server/pages.ts': `import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
+import { cache } from 'react'
+import { createQueryClient } from '../lib/query-client'
+import { pageContext } from './next'
+import { appRouter } from './routers/_app'
+
+export { getPage } from './next'
+export const getQueryClient = cache(createQueryClient)
+export const trpc = createTRPCOptionsProxy({ router: appRouter, ctx: pageContext, queryClient: getQueryClient })
+`,
+}
+
+/** The pages of the guide that `proveApp` needs. */
+export const PROOF_PAGES: readonly string[] = [
+  'app/expose.tsx',
+  'app/page.tsx',
+  'app/me/me.tsx',
+  'app/me/page.tsx',
+]

@@ -1,39 +1,56 @@
 import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
 import { runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
-import { writeFiles } from '../../packages/trpc/test/next/write-files.ts'
+import { readApp } from '../../packages/trpc/test/next/write-files.ts'
+import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
-import { printChanges } from './count-changes.ts'
+import { countLines } from './count-lines.ts'
 import { editFiles } from './edit-files.ts'
 import { fetchAs } from './fetch-as.ts'
+import { commitApp, installPackages, keysIn, runInit } from './init-app.ts'
 import { newNextApp } from './next.ts'
 import { proveApp } from './prove-app.ts'
-import { CHAT_FILES, UNGUARDED_CHAT } from './sse-chat-files.ts'
+import { GUARDS, PROOF_PAGES, PROOFS, UNGUARDED_CHAT } from './sse-chat-files.ts'
 
-/** Files of the guide that protect the app. */
-const OWN_FILES = ['auth.config.ts', 'auth.ts', 'context.ts', 'server.ts', 'proxy.ts', 'instrumentation.ts']
-
-/** A chat in Next.js over server-sent events, with `tracked` and an email and password. */
+/** A chat in Next.js over server-sent events, to which `init` adds auth with an email and password. */
 export const sseChatApp: App = {
   name: 'next-sse-chat',
   async test({ root, libraries, browser }) {
-    const [folder, before] = [newNextApp(root, libraries), join(root, 'next-sse-chat-before')]
-    writeFiles(folder, {})
-    editFiles(folder, CHAT_FILES)
-    editFiles(before, UNGUARDED_CHAT)
-    const files = [...OWN_FILES, ...Object.keys(UNGUARDED_CHAT)]
-    printChanges('next-sse-chat', { before, after: folder, files })
-    const env = { ...(await appKeys()), DATABASE_URL: `file:${join(folder, 'app.db')}` }
-    await runNext(['build'], { cwd: folder })
-    await using server = await serveNext({ args: ['start'] }, { cwd: folder, env })
+    const cwd = join(root, 'next-sse-chat')
+    renameSync(newNextApp(root, libraries), cwd)
+    editFiles(cwd, UNGUARDED_CHAT)
+    installPackages(cwd, ['superjson@2'])
+    commitApp(cwd)
+    runInit(cwd)
+    const { changed } = countLines(cwd)
+    commitApp(cwd)
+    editFiles(cwd, GUARDS)
+    const byHand = countAdded(cwd)
+    console.log(`next-sse-chat: ${byHand} of the lines that change are left by init`)
+    assert.ok(changed + byHand <= 60)
+
+    const pages = PROOF_PAGES.map((path) => [path, pageOf(path)])
+    editFiles(cwd, { ...PROOFS, ...Object.fromEntries(pages) })
+    await runNext(['build'], { cwd })
+    await using server = await serveNext({ args: ['start'] }, { cwd })
     const { origin } = server
-    const ban = (email: string) => banInSqlite(join(folder, 'app.db'), email)
+    const ban = (email: string) => banInSqlite(join(cwd, 'data/app.db'), email)
     await proveChat(browser, origin)
-    await proveApp({ origin, signingKeys: env.SIGNING_KEYS, ban }, browser)
+    const { SIGNING_KEYS: signingKeys } = keysIn(cwd)
+    await proveApp({ origin, signingKeys, isSuperjson: true, ban }, browser)
   },
 }
+
+/** Returns how many lines were added or changed since the last commit. */
+function countAdded(cwd: string): number {
+  const lines = run('git', ['diff', '--numstat'], { cwd }).trim().split('\n')
+  return lines.reduce((sum, line) => sum + Number(line.split('\t')[0]), 0)
+}
+
+/** Returns a page of the guide's app for this one, which has another path to its server. */
+const pageOf = (path: string): string => (readApp().get(path) ?? '').replace("/server'", "/server/pages'")
 
 const PASSWORD = 'a long enough password'
 
@@ -83,7 +100,7 @@ async function enter(browser: Place['browser'], { origin, name }: { origin: stri
 
 /** Opens the stream of a channel, and returns its response once it has begun. */
 async function follow(origin: string, cookie: string): Promise<Response> {
-  const input = encodeURIComponent(JSON.stringify({ channel: 'general', lastEventId: 0 }))
+  const input = encodeURIComponent(JSON.stringify({ json: { channel: 'general', lastEventId: 0 } }))
   const response = await fetch(`${origin}/api/trpc/post.onAdd?input=${input}`, {
     headers: { cookie, accept: 'text/event-stream', 'sec-fetch-site': 'same-origin' },
   })

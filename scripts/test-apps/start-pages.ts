@@ -8,6 +8,7 @@ export const Route = createFileRoute('/')({ component: () => <p>Home</p> })
 const HEADER = `import { useAuth } from '@sallyport/trpc/react'
 import { useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
+import { fail } from '../fail.ts'
 import { rotateKey } from '../rotate-key.ts'
 
 export default function Header() {
@@ -16,7 +17,7 @@ export default function Header() {
   const push = (to: string) => router.navigate({ to })
   useEffect(() => {
     const { queryClient } = router.options.context
-    Object.assign(window, { client, router: { push }, rotateKey, queryClient })
+    Object.assign(window, { client, router: { push }, fail, rotateKey, queryClient })
   })
   return null
 }
@@ -64,6 +65,23 @@ export const Route = createFileRoute('/loaded')({
 })
 `
 
+/** A server function that throws. */
+const FAIL = `import { createServerFn } from '@tanstack/react-start'
+
+export const fail = createServerFn({ method: 'POST' }).handler(async () => {
+  throw new Error('Failed')
+})
+`
+
+/** A server route that throws. */
+const FAILING = `import { createFileRoute } from '@tanstack/react-router'
+
+const fail = () => {
+  throw new Error('Failed')
+}
+export const Route = createFileRoute('/failing')({ server: { handlers: { GET: fail } } })
+`
+
 const PROCEDURES = `  me: protectedProcedure.query(({ ctx }) => ctx.user),
   rotateKey: protectedProcedure.mutation(({ ctx }) => ctx.user.email),
   slow: protectedProcedure.query(async ({ ctx }) => {
@@ -86,6 +104,8 @@ export function writeStartPages(cwd: string, guide: ReadonlyMap<string, string>)
     'src/routes/slow.tsx': SLOW,
     'src/routes/loaded.tsx': LOADED,
     'src/components/Header.tsx': HEADER,
+    'src/fail.ts': FAIL,
+    'src/routes/failing.ts': FAILING,
     'src/routes/me.tsx': guide.get('src/routes/me.tsx') ?? '',
     'src/rotate-key.ts': guide.get('src/rotate-key.ts') ?? '',
   })

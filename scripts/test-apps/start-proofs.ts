@@ -47,6 +47,11 @@ export async function proveStart(origin: string, browser: Browser): Promise<void
   assert.notEqual(await page.evaluate(rotate), EMAIL)
   await page.evaluate(signIn)
   assert.equal(await page.evaluate(rotate), EMAIL)
+
+  await context.clearCookies({ name: 'service.jwt' })
+  assert.equal(await page.evaluate('fail().catch((error) => error.message)'), 'Failed')
+  const jwts = (await context.cookies()).filter(({ name }) => name === 'service.jwt')
+  assert.equal(jwts.length, 1, 'the cookies of a refresh are set if a server function throws')
   await context.close()
   await proveRequests(origin)
 }
@@ -61,6 +66,9 @@ async function proveRequests(origin: string): Promise<void> {
   assert.match(await refreshed.text(), new RegExp(EMAIL))
   assert.match(refreshed.headers.getSetCookie().join(), /^service\.jwt=[^,]+$/)
   assert.equal(refreshed.headers.get('cache-control'), 'private, no-store')
+  const failed = await fetch(`${origin}/failing`, { headers: { cookie: withoutJwt } })
+  assert.equal(failed.status, 500)
+  assert.match(failed.headers.getSetCookie().join(), /^service\.jwt=[^,]+$/)
   await user.fetch(`${origin}/api/auth/sign-out`, { method: 'POST', body: '{}' })
   const { status, headers } = await load(cookie)
   assert.deepEqual([status, headers.get('location')], [307, '/'], 'Step 2 runs before the page')

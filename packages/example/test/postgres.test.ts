@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { startPostgres } from '../../core/test/support/embedded-postgres.ts'
+import { freePort } from '../../core/test/support/free-port.ts'
 import { signIn } from './sign-in.ts'
 import { startExample, untilSaid } from './start-example.ts'
 
@@ -37,6 +38,7 @@ test('start:postgres starts and stops PostgreSQL with the example', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
   // PostgreSQL runs as another user, who needs access to its directory.
   chmodSync(folder, 0o755)
+  const port = await freePort()
   const child = spawn(
     process.execPath,
     [fileURLToPath(new URL('../scripts/start-postgres.ts', import.meta.url))],
@@ -45,7 +47,7 @@ test('start:postgres starts and stops PostgreSQL with the example', async () => 
         PATH: process.env.PATH,
         POSTGRES_DIRECTORY: join(folder, 'postgres'),
         NODE_ENV: 'development',
-        PORT: '31987',
+        PORT: String(port),
         KEY_FILE: join(folder, 'keys', 'keys.json'),
       },
     },
@@ -61,7 +63,7 @@ test('start:postgres starts and stops PostgreSQL with the example', async () => 
     stream.setEncoding('utf8').on('data', (text) => {
       output += text
     })
-  const url = 'http://localhost:31987'
+  const url = `http://localhost:${port}`
   await untilSaid({ process: child, output: () => output }, `Sallyport example: ${url}`)
   expect(output).toMatch(/^PostgreSQL +postgres:\/\//m)
   expect((await me(url, await signIn(url))).status).toBe(200)

@@ -6,7 +6,7 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import { confirm } from './confirm.ts'
 import { describeChange, writeChanges } from './init/changes.ts'
 import { type DetectedApp, detectApp } from './init/detect.ts'
-import { requireCleanGit, requireUntrackedEnv } from './init/git.ts'
+import { requireCleanGit, requireUntracked } from './init/git.ts'
 import { type Plan, planInit } from './init/plan.ts'
 import { addExamples, addWriteOptions, type WriteOptions } from './options.ts'
 
@@ -23,18 +23,18 @@ export function addInitCommand(program: Command): void {
 async function init({ yes, dryRun, force }: WriteOptions): Promise<void> {
   const app = detectApp()
   requirePackages(app)
+  const plan = planInit(app)
   if (!dryRun) {
-    requireUntrackedEnv()
+    requireUntracked(plan.envFile)
     requireCleanGit({ force })
   }
-  const plan = planInit(app)
   console.log(`${describeApp(app)}\n\n${describePlan(plan)}`)
   if (dryRun) return
   const isNothing = plan.changes.length === 0 && !plan.createsKeys
   if (!isNothing && !yes) await confirm()
   writeChanges(plan.changes)
   // It replaces nothing, and makes the file readable only by its owner.
-  if (plan.createsKeys) envFileStore('.env').create(createKeyRing(await createSigningKey(), new Date()))
+  if (plan.createsKeys) envFileStore(plan.envFile).create(createKeyRing(await createSigningKey(), new Date()))
   const steps = plan.byHand.map((step) => `- ${step}\n`).join('')
   console.log(
     `\n${isNothing ? 'Nothing to write.' : 'Done.'}${steps && ` By hand:\n${steps}`}\nNext:\n  ${plan.command}`,
@@ -55,7 +55,7 @@ function describeApp({ isNew, framework, databaseTool, folder }: DetectedApp): s
   return `Found ${tools.join(' and ')}, with sources in ${folder === '.' ? 'this folder' : folder}.`
 }
 
-function describePlan({ changes, createsKeys }: Plan): string {
-  const keys = 'write keys to .env, readable only by you\n  + JWKS=…\n  + SIGNING_KEYS=…'
+function describePlan({ changes, createsKeys, envFile }: Plan): string {
+  const keys = `write keys to ${envFile}, readable only by you\n  + JWKS=…\n  + SIGNING_KEYS=…`
   return [...changes.map(describeChange), ...(createsKeys ? [keys] : [])].join('\n\n')
 }

@@ -1,7 +1,8 @@
 import type { AuthConfig } from '../config.ts'
-import { AuthError } from '../protocol/errors.ts'
+import { withDeadline } from '../protocol/deadline.ts'
+import { AuthError, isAuthError } from '../protocol/errors.ts'
 import type { Identity } from './identity.ts'
-import type { Proof } from './proof.ts'
+import type { Proof, ProvedIdentity } from './proof.ts'
 import { keysVersion } from './trusted-issuer.ts'
 
 /**
@@ -24,12 +25,23 @@ export async function verifyOnce(
   return identity
 }
 
-/** Step 1 with the {@link Proof} of the configuration. @throws AuthError like {@link Proof.verify} */
+/**
+ * Step 1 with the {@link Proof} of the configuration.
+ * @throws AuthError like {@link Proof.verify}, or `SESSIONS_UNAVAILABLE` if it fails or times out
+ */
 export function verifyProof(token: string, proof: Proof, config: AuthConfig): Promise<Identity> {
   return verifyOnce(token, { config, now: config.now() }, async () => {
-    const { userId, sessionId, keyId } = await proof.verify(token)
+    const { userId, sessionId, keyId } = await prove(token, proof, config)
     return { userId, sessionId, keyId, version: null, issuer: config.issuer, expiresAt: NEVER }
   })
+}
+
+async function prove(token: string, proof: Proof, config: AuthConfig): Promise<ProvedIdentity> {
+  try {
+    return await withDeadline(proof.verify(token), config.lookupTimeoutMs)
+  } catch (cause) {
+    throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
+  }
 }
 
 /** The last valid date. */

@@ -1,4 +1,5 @@
 import type { AuthConfig } from '../config.ts'
+import { logRarely } from '../protocol/log-rarely.ts'
 import { CLIENT_HEADER, SESSION_HEADER } from '../protocol.ts'
 
 /** The headers that our client package and tRPC send. */
@@ -25,7 +26,7 @@ export function corsHeaders(origin: string | null, config: AuthConfig): Record<s
 /**
  * Lets pages of `allowedOrigins` call the tRPC route: responds to preflights, and adds the CORS headers to
  * the response of `respond` for any other request. To allow or expose other headers, such as those of
- * tracing, list them in the configuration.
+ * tracing, list them in the configuration. Responds with 500 if the configuration is invalid.
  * @example
  * app.all('/trpc/*', ({ req }) => withCors(req.raw, authConfig, () => fetchRequestHandler(options(req.raw))))
  */
@@ -34,11 +35,18 @@ export async function withCors(
   config: AuthConfig,
   respond: () => Response | Promise<Response>,
 ): Promise<Response> {
-  const preflight = respondToPreflight(request, config)
-  if (preflight !== null) return preflight
+  let headers: Record<string, string>
+  try {
+    const preflight = respondToPreflight(request, config)
+    if (preflight !== null) return preflight
+    headers = corsHeaders(request.headers.get('origin'), config)
+  } catch (error) {
+    // A configuration that is read later may be invalid.
+    logRarely(error)
+    return new Response('Internal Server Error', { status: 500, headers: { 'cache-control': 'no-store' } })
+  }
   const response = await respond()
-  for (const [name, value] of Object.entries(corsHeaders(request.headers.get('origin'), config)))
-    response.headers.append(name, value)
+  for (const [name, value] of Object.entries(headers)) response.headers.append(name, value)
   return response
 }
 

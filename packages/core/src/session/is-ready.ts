@@ -1,5 +1,6 @@
 import type { AuthConfig } from '../config.ts'
 import { withDeadline } from '../protocol/deadline.ts'
+import { ConfigurationError, isAuthError, isConfigurationError } from '../protocol/errors.ts'
 import type { SessionReader } from './session.ts'
 
 /** Returns whether both steps can decide now, for health checks. Never throws. */
@@ -22,4 +23,23 @@ export function checkKeys({ issuers, lookupTimeoutMs }: AuthConfig): Promise<voi
 export async function checkLookup({ lookupTimeoutMs }: AuthConfig, sessions: SessionReader): Promise<void> {
   const probe = { sessionId: 'health-check', userId: 'health-check' }
   await withDeadline(Promise.resolve(sessions.findSession(probe)), lookupTimeoutMs)
+}
+
+/** Runs every check. @throws ConfigurationError that lists every problem, one per line */
+export async function requireReady(checks: readonly (() => unknown)[]): Promise<void> {
+  const results = await Promise.allSettled(checks.map(async (check) => check()))
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  // An invalid configuration fails every check.
+  const problems = new Set(errors.map(describe))
+  if (problems.size === 0) return
+  const cause = problems.size === 1 ? errors[0] : new AggregateError(errors)
+  throw new ConfigurationError([...problems].join('\n'), { cause })
+}
+
+function describe(error: unknown): string {
+  const { message, code, cause }: { message?: unknown; code?: unknown; cause?: unknown } = Object(error)
+  if (isAuthError(error) && cause !== undefined)
+    return isConfigurationError(cause) ? cause.message : `${error.reason}: ${describe(cause)}`
+  // Errors of several addresses have a code and no message.
+  return String(message || code || error)
 }

@@ -27,10 +27,12 @@ export function createSecretKeys(secret: () => string): SecretKeys {
   function follow(): number {
     const found = secret()
     if (found === current) return version
+    // Without a secret, nothing was proved. So what the first one proves is cached from the first call on.
+    if (current !== '') version++
     current = found
     imported = null
     currentId = null
-    return ++version
+    return version
   }
 
   async function importCurrent(): Promise<ImportedSecret> {

@@ -234,12 +234,12 @@ describe('init is safe', () => {
   })
 
   test('it never overwrites a file, and then writes none', async ({ expect }) => {
-    const app = createApp({ 'src/auth.ts': '// mine\n', 'src/context.ts': '// mine\n' })
+    const app = createApp({ 'src/auth.config.ts': '// mine\n', 'src/auth.ts': '// mine\n' })
     const before = filesOf(app)
     const { code, stderr } = await init(app, '--yes', '--force')
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `Nothing written: ${join('src', 'auth.ts')}, ${join('src', 'context.ts')} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.\n`,
+      stderr: `Nothing written: ${join('src', 'auth.config.ts')}, ${join('src', 'auth.ts')} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.\n`,
     })
     expect(filesOf(app)).toEqual(before)
   })

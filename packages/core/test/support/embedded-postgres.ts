@@ -84,7 +84,8 @@ export async function startPostgres(settings?: Readonly<Record<string, string>>)
       const client = new pg.Client(urlOf('postgres'))
       await client.connect()
       try {
-        await client.query(`create database ${client.escapeIdentifier(name)}`)
+        // Copying files takes a third of the time of copying blocks through the log, the default.
+        await client.query(`create database ${client.escapeIdentifier(name)} strategy file_copy`)
       } finally {
         await client.end()
       }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll } from 'vitest'
+import { freePort } from './free-port.ts'
 
 /** A real endpoint that publishes keys, correctly or not. */
 export interface JwksServer {
@@ -18,7 +19,8 @@ export interface JwksServer {
 
 /** Starts an endpoint that is closed after the tests of the file. */
 export async function startJwksServer(answer: JwksServer['answer']): Promise<JwksServer> {
-  let [requests, port] = [0, 0]
+  let requests = 0
+  const port = await freePort()
   const server = createServer((request, response) => {
     requests++
     if (typeof jwks.answer === 'string') json(response, jwks.answer)
@@ -29,8 +31,6 @@ export async function startJwksServer(answer: JwksServer['answer']): Promise<Jwk
     if (server.listening) return
     server.listen(port, '127.0.0.1')
     await once(server, 'listening')
-    const address = server.address()
-    if (typeof address === 'object' && address !== null) port = address.port
   }
 
   async function reject(): Promise<void> {

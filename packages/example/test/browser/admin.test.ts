@@ -86,6 +86,8 @@ describe('a ban', () => {
     const setBanned = (banned: boolean) =>
       room.db.updateTable('user').set({ banned }).where('id', '=', user.userId).execute()
     await setBanned(true)
+    // A hidden page checks at clicks alone. Otherwise, the button could disappear before the click.
+    await user.page.addInitScript(() => Object.defineProperty(document, 'hidden', { value: true }))
     await user.open('/notes')
     await user.page.getByRole('heading', { name: 'Account banned' }).waitFor()
     await setBanned(false)

@@ -3,14 +3,14 @@ import { memoryFeed } from '@sallyport/core/internal/server'
 import type { BetterAuthSource } from './source.ts'
 
 /** Creates Step 2 on Better Auth's own adapter, for databases that our drivers can't read. */
-export function adapterStore(source: BetterAuthSource, issuer: string): AuthStore {
+export function adapterStore(source: BetterAuthSource, issuer: () => string): AuthStore {
   const sessions: SessionReader = {
     async findSession({ sessionId, userId }) {
       const { adapter } = await source.load()
       const session = await adapter.findOne({ model: 'session', where: [{ field: 'id', value: sessionId }] })
       if (session === null || session.userId !== userId) return null
       const user = await adapter.findOne({ model: 'user', where: [{ field: 'id', value: userId }] })
-      return user === null ? null : toStoredSession(session, { user, issuer })
+      return user === null ? null : toStoredSession(session, { user, issuer: issuer() })
     },
   }
   return { sessions, revocations: memoryFeed() }
@@ -18,7 +18,10 @@ export function adapterStore(source: BetterAuthSource, issuer: string): AuthStor
 
 type Row = Readonly<Record<string, unknown>>
 
-function toStoredSession(session: Row, { user, issuer }: { user: Row; issuer: string }): StoredSession {
+export function toStoredSession(
+  session: Row,
+  { user, issuer }: { user: Row; issuer: string },
+): StoredSession {
   const { token: _, ...columns } = session
   const { banned, banExpires } = user
   return {

@@ -1,4 +1,13 @@
-import { type AuthConfig, ConfigurationError, defineAuthConfig, sessionCookieProof } from '@sallyport/core'
+import {
+  type AuthConfig,
+  AuthError,
+  ConfigurationError,
+  defineAuthConfig,
+  sessionCookieProof,
+} from '@sallyport/core'
+import { checkAll } from '@sallyport/core/internal/server'
+import type { KnownTokens } from './known-tokens.ts'
+import { TOKEN_HEADER } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
 
 /** Options of `betterAuthGuard`, for what Better Auth's options don't say. */
@@ -11,13 +20,20 @@ export interface BetterAuthGuardOptions {
   readonly trustedProxies?: readonly string[]
 }
 
-/** Returns the configuration of both steps. It is read from Better Auth's options when a call first needs it. */
-export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOptions): AuthConfig {
+/** Returns the configuration of both steps. A call that first needs it reads Better Auth's options. */
+export function guardConfig(
+  source: BetterAuthSource,
+  { tokens, ...options }: BetterAuthGuardOptions & { tokens: KnownTokens },
+): AuthConfig {
   const { auth } = source
+  const findBaseUrl = () => options.baseUrl ?? baseUrlOf(source)
+  const findOrigins = () => options.allowedOrigins ?? staticOrigins(source)
   return defineAuthConfig(() => {
-    const baseUrl = options.baseUrl ?? baseUrlOf(source)
+    checkAll([() => requireSessions(source), findBaseUrl, findOrigins])
+    const baseUrl = findBaseUrl()
     const { trustedProxies = [] } = options
-    const allowedOrigins = options.allowedOrigins ?? staticOrigins(source)
+    const allowedOrigins = findOrigins()
+    const bearer = (auth.options.plugins ?? []).some(({ id }) => id === 'bearer')
     const { jwks, proof } = sessionCookieProof({
       cookie: source.cookieName,
       secret: () => source.current?.secret ?? '',
@@ -25,24 +41,43 @@ export function guardConfig(source: BetterAuthSource, options: BetterAuthGuardOp
         const { internalAdapter } = await source.load()
         const found = await internalAdapter.findSession(token)
         if (found === null) return null
-        return { sessionId: String(found.session.id), userId: String(found.session.userId) }
+        const key = { sessionId: String(found.session.id), userId: String(found.session.userId) }
+        tokens.add(token, key)
+        return key
       },
     })
     return {
       baseUrl,
-      allowedOrigins: allowedOrigins.filter((origin) => origin !== new URL(baseUrl).origin),
+      allowedOrigins: allowedOrigins.filter((origin) => origin !== URL.parse(baseUrl)?.origin),
       trustedProxies,
-      bearer: (auth.options.plugins ?? []).some(({ id }) => id === 'bearer'),
+      bearer,
       jwks,
       proof: {
         ...proof,
         async verify(token) {
           await source.load()
+          if (bearer && !token.includes('.')) throw new AuthError('TOKEN_INVALID', { cause: unsigned() })
           return proof.verify(token)
         },
       },
     }
   })
+}
+
+/** The cause of a rejection, for the log of a developer. */
+function unsigned(): Error {
+  return new Error(
+    `The bearer token has no signature. Send the value of the response header ${TOKEN_HEADER} of Better Auth's sign-in, not the token in its body.`,
+  )
+}
+
+/** @throws ConfigurationError if Better Auth keeps its sessions in cookies alone */
+function requireSessions({ auth }: BetterAuthSource): void {
+  const { database, secondaryStorage } = auth.options
+  if (database !== undefined || secondaryStorage !== undefined) return
+  throw new ConfigurationError(
+    'betterAuthGuard: betterAuth() has no database and no secondaryStorage, so its sessions are only in cookies and cannot be revoked. Set one of the two.',
+  )
 }
 
 function baseUrlOf({ auth }: BetterAuthSource): string {

@@ -1,12 +1,17 @@
-import type { AuthConfig, AuthDatabase, AuthStore } from '@sallyport/core'
+import type { AuthConfig, AuthDatabase } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
-import { type AuthContextFactory, createAuthContext } from '../server/context.ts'
+import { type AuthContext, type AuthContextFactory, createAuthContext } from '../server/context.ts'
 import { authResponseMeta } from '../server/errors.ts'
 import { adapterStore } from './adapter-store.ts'
+import { type BoundBetterAuthApi, createGetAuth } from './bound-api.ts'
 import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
+import { createGuardStore } from './guard-store.ts'
 import type { BetterAuth } from './instance.ts'
-import { createSource } from './source.ts'
+import { createKnownTokens } from './known-tokens.ts'
+import { createRenewal } from './renewal.ts'
+import { createSource, keepsRows } from './source.ts'
+import { storageStore } from './storage-store.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
@@ -14,8 +19,23 @@ export type { BetterAuthGuardOptions } from './guard-config.ts'
 export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends AuthContextFactory {
   /** Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. */
   attach<Database extends object>(db: Database): Database & AuthDatabase
-  /** For HTTP handlers: the headers of guarded responses. */
+  /**
+   * Returns `auth.api` with the caller's headers applied. The cookies that it sets travel with tRPC's
+   * response, which isn't possible over WebSocket, with `httpBatchStreamLink`, or in subscriptions.
+   *
+   * @throws ConfigurationError from a method that creates a session there
+   * @example await guard.getAuth(ctx).api.signOut()
+   */
+  getAuth(ctx: AuthContext): { readonly api: BoundBetterAuthApi<Auth['api']> }
+  /** For HTTP handlers: the headers of guarded responses, with the cookies of Better Auth. */
   readonly responseMeta: typeof authResponseMeta
+  /**
+   * Checks Better Auth's secret, URL, origins, and tables. Await it before the server listens.
+   * @throws ConfigurationError that lists every problem, one per line
+   */
+  ready(): Promise<void>
+  /** Closes what the guard opened, never Better Auth's own connections. Later calls get 503. */
+  close(): Promise<void>
   /** The settings that both steps read. */
   readonly config: AuthConfig
   /** Only a type: what `ctx.session` and `ctx.user` are. */
@@ -23,8 +43,8 @@ export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends A
 }
 
 /**
- * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and Step
- * 2 reads its tables on every call. Nothing is read until a call needs it.
+ * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and
+ * Step 2 reads its tables on every call. Nothing is read until a call needs it.
  *
  * @example
  * export const guard = betterAuthGuard(auth)
@@ -35,22 +55,26 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   auth: Auth,
   options: BetterAuthGuardOptions = {},
 ): BetterAuthGuard<Auth> {
-  const source = createSource(auth)
-  const config = guardConfig(source, options)
-  let store: AuthStore | undefined
-  const open = () => {
-    store ??= adapterStore(source, config.issuer)
-    return store
-  }
+  const tokens = createKnownTokens()
+  const source = createSource(auth, (context) => follow(context))
+  const config = guardConfig(source, { ...options, tokens })
+  const issuer = () => config.issuer
+  const { open, follow, ready, close } = createGuardStore(
+    () => (keepsRows(auth) ? adapterStore(source, issuer) : storageStore(source, { issuer, tokens })),
+    { source, config, tokens },
+  )
   const handshake = {
     get [authStore]() {
       return open()
     },
   }
   return {
-    ...createAuthContext(config, { db: handshake }),
+    ...createAuthContext(config, { db: handshake, renew: createRenewal(source, config) }),
     attach: (db) => (isAttached(db) ? db : withAuthStore(db, open())),
+    getAuth: createGetAuth<Auth['api']>(auth.api, source, config),
     responseMeta: authResponseMeta,
+    ready,
+    close,
     config,
     $Infer: auth.$Infer,
   }

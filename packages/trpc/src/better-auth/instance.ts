@@ -1,9 +1,10 @@
 import type { BetterAuthOptions } from 'better-auth'
+import type { WritableAdapter } from './follow-adapter.ts'
 
 /** The result of `betterAuth()`. */
 export interface BetterAuth {
   readonly options: BetterAuthOptions
-  readonly api: object
+  readonly api: { getSession(input: GetSessionInput): Promise<{ readonly headers: Headers }> }
   readonly $context: Promise<BetterAuthContext>
   readonly $Infer: { readonly Session: { readonly session: object; readonly user: object } }
 }
@@ -12,7 +13,10 @@ export interface BetterAuth {
 export interface BetterAuthContext {
   readonly secret: string
   readonly options: BetterAuthOptions
-  readonly authCookies: { readonly sessionToken: { readonly name: string } }
+  readonly authCookies: {
+    readonly sessionToken: { readonly name: string }
+    readonly dontRememberToken: { readonly name: string }
+  }
   readonly sessionConfig: {
     readonly updateAge: number
     readonly expiresIn: number
@@ -20,11 +24,22 @@ export interface BetterAuthContext {
   }
   readonly adapter: BetterAuthAdapter
   readonly internalAdapter: {
-    findSession(token: string): Promise<{ readonly session: Record<string, unknown> } | null>
+    findSession(token: string): Promise<{
+      readonly session: Record<string, unknown>
+      readonly user: Record<string, unknown>
+    } | null>
+    listSessions(userId: string): Promise<Record<string, unknown>[]>
   }
 }
 
-interface BetterAuthAdapter {
+interface GetSessionInput {
+  headers: Headers
+  query: { disableCookieCache: boolean }
+  returnHeaders: true
+  method?: 'POST'
+}
+
+interface BetterAuthAdapter extends WritableAdapter {
   findOne(query: {
     readonly model: string
     readonly where: { readonly field: string; readonly value: string }[]

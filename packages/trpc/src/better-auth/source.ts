@@ -4,14 +4,18 @@ import type { BetterAuth, BetterAuthContext } from './instance.ts'
 /** Better Auth's context, which it creates asynchronously. */
 export interface BetterAuthSource {
   readonly auth: BetterAuth
-  /** Undefined until it is there. */
+  /** Undefined until Better Auth has created it. */
   readonly current: BetterAuthContext | undefined
   load(): Promise<BetterAuthContext>
   /** The name of the session cookie, with its prefix. */
   cookieName(): string
 }
 
-export function createSource(auth: BetterAuth): BetterAuthSource {
+/** @param onLoad is called once, before the first `load` returns */
+export function createSource(
+  auth: BetterAuth,
+  onLoad: (context: BetterAuthContext) => void,
+): BetterAuthSource {
   let current: BetterAuthContext | undefined
   let fallbackName: string | undefined
   return {
@@ -20,8 +24,10 @@ export function createSource(auth: BetterAuth): BetterAuthSource {
       return current
     },
     async load() {
-      current ??= await auth.$context
-      return current
+      const context = current ?? (await auth.$context)
+      if (current === undefined) onLoad(context)
+      current = context
+      return context
     },
     cookieName() {
       if (current !== undefined) return current.authCookies.sessionToken.name
@@ -29,4 +35,9 @@ export function createSource(auth: BetterAuth): BetterAuthSource {
       return fallbackName
     },
   }
+}
+
+/** Returns whether sessions are rows of the database, and not only in a secondary storage. */
+export function keepsRows({ options }: BetterAuth): boolean {
+  return options.secondaryStorage === undefined || options.session?.storeSessionInDatabase === true
 }

@@ -1,11 +1,10 @@
 import { TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
-import type { AuthClient } from '../client/auth-client.ts'
 import { clientError } from '../client/auth-client-error.ts'
-import { clientSession } from '../client/client-session.ts'
 import { authDataOf, createFormatterWarning, isOutage, toCallError } from './call-error.ts'
 import { type CallingPage, callOnPage } from './call-on-page.ts'
+import { isBetterAuth, type LinkClient, sessionOf } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import { decidedState, prepareReplay } from './replay.ts'
 import { createResumption } from './resume.ts'
@@ -19,6 +18,8 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * While the server can't validate the session, queries that need a new JWT wait, and mutations fail.
  * Subscriptions continue after their last event when the outage is over, and end when the user signs out.
  *
+ * The client may also be that of Better Auth. The user changes when the id of its session does.
+ *
  * On a server, nothing waits: queries and mutations are sent once, with the page's cookies. Subscriptions,
  * and calls without `headers` in `createAuthClient`, fail with `TOKEN_MISSING`. With the page of
  * `createServerAuth` instead of a client, only queries are made, by `call` of the page.
@@ -29,10 +30,10 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * @example links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch })]
  */
 export function authLink<Router extends AnyTRPCRouter>(
-  authClient: Pick<AuthClient, typeof clientSession> | CallingPage,
+  authClient: LinkClient | CallingPage,
 ): TRPCLink<Router> {
-  if ('call' in authClient) return () => callOnPage(authClient)
-  const session = authClient[clientSession]
+  if (!isBetterAuth(authClient) && 'call' in authClient) return () => callOnPage(authClient)
+  const session = sessionOf(authClient)
   const warn = createFormatterWarning()
   const { server } = session
   return () => (call) => {

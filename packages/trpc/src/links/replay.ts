@@ -1,8 +1,8 @@
 import { isTokenReason } from '@sallyport/core/internal/protocol'
 import { clientError, isDecided, isRejection, toClientError } from '../client/auth-client-error.ts'
-import type { ClientSession } from '../client/client-session.ts'
 import type { AuthState } from '../client/session-state.ts'
 import { authDataOf, type CallError, toCallError } from './call-error.ts'
+import type { LinkSession } from './link-session.ts'
 import type { Resumption } from './resume.ts'
 import type { Call } from './send-call.ts'
 
@@ -42,7 +42,7 @@ async function refresh(call: Call, rejected: CallError, { generation, showOutage
 }
 
 /** Resolves when waiting can't change the state. Listens until then, so the client retries. */
-export function decidedState(session: ClientSession, signal: AbortSignal): Promise<AuthState> {
+export function decidedState(session: LinkSession, signal: AbortSignal): Promise<AuthState> {
   return new Promise((resolve) => {
     const check = () => {
       const shown = session.getState()

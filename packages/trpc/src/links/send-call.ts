@@ -2,8 +2,8 @@ import type { Operation, OperationLink, OperationResultEnvelope } from '@trpc/cl
 import type { AnyTRPCRouter } from '@trpc/server'
 import type { Observer, Unsubscribable } from '@trpc/server/observable'
 import { clientError } from '../client/auth-client-error.ts'
-import type { ClientSession } from '../client/client-session.ts'
 import { type CallError, toCallError } from './call-error.ts'
+import type { LinkSession } from './link-session.ts'
 
 export type Envelope = OperationResultEnvelope<unknown, CallError>
 
@@ -13,7 +13,7 @@ export type Intercept = (envelope: Envelope) => boolean | CallError
 export type LinkCall = Parameters<OperationLink<AnyTRPCRouter>>[0]
 
 export interface Call extends LinkCall {
-  readonly session: ClientSession
+  readonly session: LinkSession
   readonly observer: Observer<Envelope, CallError>
   /** Aborts when the caller unsubscribes. */
   readonly signal: AbortSignal

@@ -9,13 +9,19 @@ import {
 import type { AnyTRPCRouter } from '@trpc/server'
 import { AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
-import type { ClientSession } from '../client/client-session.ts'
+import type { LinkSession } from './link-session.ts'
 
 /** Options of {@link webSocketLink}: those of `createWSClient` and `wsLink`, except the credentials. */
 export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = SocketOptions &
   Omit<WsLinkOptions<Router>, 'client'>
 
-type SocketOptions = Omit<WebSocketClientOptions, 'connectionParams'>
+interface SocketOptions extends Omit<WebSocketClientOptions, 'connectionParams'> {
+  /**
+   * Returns headers of each upgrade, such as `cookie` and `origin`. For programs with Node 22 or Bun, or with
+   * the `WebSocket` of the package `ws`. Browsers send their own.
+   */
+  readonly headers?: () => Readonly<Record<string, string>>
+}
 
 // Close codes.
 const BANNED = 4403
@@ -30,7 +36,7 @@ export interface UserSocket {
 }
 
 export interface SocketPool {
-  readonly session: ClientSession
+  readonly session: LinkSession
   readonly options: SocketOptions
   createLink(client: TRPCWebSocketClient): OperationLink<AnyTRPCRouter>
   current: UserSocket | null
@@ -50,7 +56,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   const client = createWSClient({
     retryDelayMs: (attempts) => backOff(attempts + 1, null),
     ...options,
-    WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket),
+    WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
     async url() {
       if (generation > pool.rejected) await session.refreshIfDue()
       // Without a newer JWT the server rejects each call and says why.
@@ -103,8 +109,14 @@ export function openUserSocket(pool: SocketPool): UserSocket {
 }
 
 /** Splits tRPC's batches: the server limits a frame to 20 calls and 64 KB. */
-function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
+function oneCallPerFrame(Base: typeof WebSocket, headers: SocketOptions['headers']): typeof WebSocket {
   return class extends Base {
+    constructor(url: string | URL) {
+      // The types of browsers have only protocols.
+      const init: unknown[] = headers === undefined ? [] : [{ headers: headers() }]
+      super(url, ...(init as []))
+    }
+
     override send(data: Parameters<WebSocket['send']>[0]): void {
       // The encoder of an app sends no JSON, or one call per frame.
       if (typeof data !== 'string' || data[0] !== '[') super.send(data)
@@ -114,7 +126,7 @@ function oneCallPerFrame(Base: typeof WebSocket): typeof WebSocket {
 }
 
 /** Checks whether the server accepts the page's origin. With bearer transport, any origin may connect. */
-async function findPageError(session: ClientSession): Promise<void> {
+async function findPageError(session: LinkSession): Promise<void> {
   const origin = globalThis.location?.origin
   if (origin === undefined || session.tokens || session.get().pageError) return
   const headers = { [CLIENT_HEADER]: origin }

@@ -3,9 +3,8 @@ import type { OperationLink, TRPCLink, WebSocketLinkOptions as WsLinkOptions } f
 import { TRPCClientError, wsLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
-import type { AuthClient } from '../client/auth-client.ts'
-import { clientSession } from '../client/client-session.ts'
 import { authDataOf } from './call-error.ts'
+import { type LinkClient, sessionOf } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import type { LinkCall } from './send-call.ts'
 import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
@@ -20,10 +19,10 @@ import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOpt
  * @example links: [authLink(authClient), webSocketLink(authClient, { url: 'wss://app.example.com/trpc' })]
  */
 export function webSocketLink<Router extends AnyTRPCRouter>(
-  authClient: Pick<AuthClient, typeof clientSession>,
+  authClient: LinkClient,
   options: WebSocketLinkOptions<Router>,
 ): TRPCLink<Router> {
-  const session = authClient[clientSession]
+  const session = sessionOf(authClient)
   if (session.server) return () => rejectOnServer
   return (runtime) => {
     const pool: SocketPool = {

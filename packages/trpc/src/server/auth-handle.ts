@@ -16,6 +16,7 @@ import {
   validateIdentity,
 } from '@sallyport/core/internal/server'
 import type { SocketLimiter } from './limit-sockets.ts'
+import type { NodeHeaders } from './request-headers.ts'
 
 /** A session that passed both steps. */
 export interface SessionRead extends Authenticated {
@@ -41,8 +42,16 @@ export interface AuthHandle {
   readonly [authRequest]: AuthRequest
 }
 
+/** A request, and the headers that its response gets. */
+export interface SentRequest extends OriginRequest {
+  readonly headers: Headers | NodeHeaders
+  /** Whether guards run before the head of the response is sent. Not over WebSocket, and not for streams. */
+  readonly setsHeaders: boolean
+  responseHeaders?: Headers
+}
+
 export interface AuthRequest {
-  readonly request: OriginRequest
+  readonly request: SentRequest
   readonly remoteAddress: string | null
   readonly config: AuthConfig
   /** The procedure type. Before a guard runs, it is the strictest one that tRPC's information allows. */
@@ -82,10 +91,14 @@ interface AuthHandleOptions extends Pick<AuthRequest, 'config' | 'kind' | 'carri
   readonly connection?: Connection | undefined
   /** Checks the credentials at once: Step 1, and then Step 2 if there is a store. */
   readonly handshake?: { readonly store: AuthStore | undefined }
+  readonly renew?: RenewSession | undefined
 }
 
-export function createAuthHandle(request: OriginRequest, options: AuthHandleOptions): AuthHandle {
-  const { transport, config, kind, remoteAddress = null, trustsProxy, connection, handshake } = options
+/** Renews the session of a read if it is due. The session is read again once the promise resolves. */
+export type RenewSession = (read: SessionRead, request: SentRequest) => Promise<void> | null
+
+export function createAuthHandle(request: SentRequest, options: AuthHandleOptions): AuthHandle {
+  const { transport, config, kind, remoteAddress = null, trustsProxy, connection, handshake, renew } = options
   let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
   let lastRead: { startedAt: number; result: Promise<SessionRead> } | null = null
   let wasChecked = false
@@ -142,9 +155,18 @@ export function createAuthHandle(request: OriginRequest, options: AuthHandleOpti
 
   function readNow(identity: Identity, store: AuthStore): Promise<SessionRead> {
     const startedAt = performance.now()
-    const result = readSession(identity, { store, config, readAt: startedAt })
+    const first = readSession(identity, { store, config, readAt: startedAt })
+    const result = renew === undefined ? first : first.then((read) => renewIfDue(read, renew))
     if (transport !== 'ws') lastRead = { startedAt, result }
     return connection === undefined ? result : result.then(report).catch(fail)
+  }
+
+  function renewIfDue(read: SessionRead, renew: RenewSession): SessionRead | Promise<SessionRead> {
+    const renewal = renew(read, request)
+    if (renewal === null) return read
+    const { identity, store } = read
+    // The session may have ended meanwhile.
+    return renewal.then(() => readSession(identity, { store, config, readAt: performance.now() }))
   }
 
   function report(read: SessionRead): SessionRead {

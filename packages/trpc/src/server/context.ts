@@ -1,6 +1,6 @@
 import type { AuthConfig, AuthDatabase, HeaderReader } from '@sallyport/core'
 import { authStore, proxyTrustOf, readCredentials } from '@sallyport/core/internal/server'
-import { type AuthHandle, createAuthHandle } from './auth-handle.ts'
+import { type AuthHandle, createAuthHandle, type RenewSession } from './auth-handle.ts'
 import { type ClosableSocket, guardSocket } from './guard-socket.ts'
 import { headerReader, isOwnOrigin, type NodeHeaders } from './request-headers.ts'
 
@@ -31,6 +31,8 @@ export interface HttpContextOptions {
     readonly headers: Headers | NodeHeaders
     readonly socket?: { readonly remoteAddress?: string | undefined }
   }
+  /** The response of the adapter. Not a WebSocket. */
+  readonly res?: unknown
   /** The address of the connection, for adapters whose `req` has no socket. Rate limits use it. */
   readonly remoteAddress?: string | undefined
   readonly info: {
@@ -69,6 +71,8 @@ export interface AuthContextFactory {
 export interface AuthContextOptions {
   /** Looks up the session at a WebSocket handshake. Without it, the handshake only verifies the JWT. */
   readonly db?: AuthDatabase
+  /** @internal Called after reads of sessions over HTTP. */
+  readonly renew?: RenewSession
 }
 
 /**
@@ -83,16 +87,21 @@ export interface AuthContextOptions {
  *   db: database.db,
  * })
  */
-export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions = {}): AuthContextFactory {
+export function createAuthContext(
+  config: AuthConfig,
+  { db, renew }: AuthContextOptions = {},
+): AuthContextFactory {
   const shared = { config, trustsProxy: proxyTrustOf(config) }
   const factory: AuthContextFactory = {
     request: (options) => (isWebSocket(options) ? factory.ws(options) : factory.http(options)),
     http({ req, info, remoteAddress = req.socket?.remoteAddress }) {
-      const request = { method: req.method ?? 'GET', header: headerReader(req.headers) }
+      const { method = 'GET', headers } = req
+      const setsHeaders = info.accept === null && info.type !== 'subscription'
+      const request = { method, header: headerReader(headers), headers, setsHeaders }
       // Before tRPC knows the procedure, the strictest rule applies.
       const kind = info.type === 'unknown' ? 'mutation' : info.type
       const carriesStreams = info.accept !== null
-      const options = { ...shared, transport: 'http', kind, carriesStreams, remoteAddress } as const
+      const options = { ...shared, transport: 'http', kind, carriesStreams, remoteAddress, renew } as const
       return { auth: createAuthHandle(request, options) }
     },
     ws({ req, info, res }) {
@@ -106,10 +115,11 @@ export function createAuthContext(config: AuthConfig, { db }: AuthContextOptions
         connection: res && guardSocket(res, config),
         ...(hasToken(header, config) && { handshake: { store: db?.[authStore] } }),
       } as const
-      return { auth: createAuthHandle({ method: 'GET', header }, options) }
+      const { headers } = req
+      return { auth: createAuthHandle({ method: 'GET', header, headers, setsHeaders: false }, options) }
     },
     headers(headers, { method = 'GET', remoteAddress } = {}) {
-      const request = { method, header: headerReader(headers) }
+      const request = { method, header: headerReader(headers), headers, setsHeaders: false }
       const kind = method === 'GET' ? 'query' : 'mutation'
       const options = { ...shared, transport: 'headers', kind, carriesStreams: true, remoteAddress } as const
       return { auth: createAuthHandle(request, options) }

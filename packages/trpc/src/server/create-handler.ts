@@ -6,6 +6,7 @@ import { type FetchCreateContextFnOptions, fetchRequestHandler } from '@trpc/ser
 import type { HTTPBaseHandlerOptions } from '@trpc/server/http'
 import { isDraining } from './drain.ts'
 import { authResponseMeta } from './errors.ts'
+import { addRoutes, type FastifyRoutes } from './fastify-plugin.ts'
 import { limitBody } from './limit-body.ts'
 import { authHandlerOptions } from './web-socket-options.ts'
 
@@ -30,11 +31,20 @@ export interface HandlerContextOptions extends FetchCreateContextFnOptions {
   readonly remoteAddress: string | undefined
 }
 
-/** Responds to a request. Rate limits use `remoteAddress`, the address of the connection. */
-export type Handler = (
-  request: Request,
-  connection?: { readonly remoteAddress?: string | undefined },
-) => Promise<Response>
+interface Connection {
+  readonly remoteAddress?: string | undefined
+}
+
+/** The result of {@link createHandler}. */
+export interface Handler {
+  /** Responds to a request. Rate limits use `remoteAddress`, the address of the connection. */
+  (request: Request, connection?: Connection): Promise<Response>
+  /**
+   * A plugin of Fastify 5 with the same paths, without tRPC's if you register `fastifyTRPCPlugin`.
+   * @example await app.register(respond.fastify, { trpc: false })
+   */
+  readonly fastify: (routes: FastifyRoutes, options?: { readonly trpc?: boolean }) => Promise<void>
+}
 
 /**
  * Creates a handler that serves the auth endpoints at `/api/auth`, tRPC, and `/healthz`. It responds to any
@@ -48,7 +58,7 @@ export type Handler = (
 export function createHandler<Router extends AnyTRPCRouter>(options: HandlerOptions<Router>): Handler {
   const { auth, config, endpoint = '/trpc', maxBodySize } = options
   const handleCall = callHandler(options, endpoint)
-  return async (request, { remoteAddress } = {}) => {
+  const handle = async (request: Request, { remoteAddress }: Connection = {}): Promise<Response> => {
     const { pathname } = new URL(request.url)
     if (pathname.startsWith(`${endpoint}/`))
       return withCors(request, config, async () =>
@@ -63,6 +73,11 @@ export function createHandler<Router extends AnyTRPCRouter>(options: HandlerOpti
     const headers = { 'cache-control': 'no-store' }
     return Response.json({ ok: ready }, { status: ready ? 200 : 503, headers })
   }
+  const fastify: Handler['fastify'] = async (routes, { trpc = true } = {}) => {
+    const paths = auth === undefined ? [] : [`${AUTH_PATH}/*`, '/healthz']
+    addRoutes(routes, trpc ? [...paths, `${endpoint}/*`] : paths, handle)
+  }
+  return Object.assign(handle, { fastify })
 }
 
 /**
@@ -109,7 +124,11 @@ function callHandler<Router extends AnyTRPCRouter>(
         const meta = options.responseMeta?.(response)
         const headers = new Headers(toPairs(meta?.headers))
         // Ours last: a private response must not be cached.
-        for (const [name, value] of authResponseMeta(response).headers ?? []) headers.set(name, value)
+        const { headers: own = new Headers() } = authResponseMeta(response)
+        for (const [name, value] of own) if (name !== 'set-cookie') headers.set(name, value)
+        const known = headers.getSetCookie()
+        for (const cookie of own.getSetCookie())
+          if (!known.includes(cookie)) headers.append('set-cookie', cookie)
         return { ...meta, headers }
       },
     })

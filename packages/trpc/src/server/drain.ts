@@ -4,6 +4,7 @@ import { RECONNECT } from './guard-socket.ts'
 import { isOpen, limiterOf, type ServerSocket } from './limit-sockets.ts'
 import { MAX_TIMER_MS } from './socket-limits.ts'
 import { endStreams } from './stopping-streams.ts'
+import { cutUpgraded } from './upgraded-sockets.ts'
 
 /** The part of a `Server` of `node:http` that {@link drain} uses. With HTTP/2, it can't cut connections. */
 export interface DrainedServer {
@@ -27,7 +28,7 @@ export interface DrainOptions {
   readonly auth: DrainedAuth
   /** The HTTP server, or all of them. */
   readonly server: DrainedServer | readonly DrainedServer[]
-  /** The `WebSocketServer`, created with `webSocketOptions`. */
+  /** The `WebSocketServer`, created with `webSocketOptions`. Without it, sockets are only cut. */
   readonly sockets?: DrainedSockets
   /** Milliseconds after which all connections are cut. @default 5_000 */
   readonly timeoutMs?: number
@@ -86,7 +87,10 @@ async function run({ auth, server, sockets }: DrainOptions, timeoutMs: number): 
 
   function cut(): void {
     for (const socket of clients()) socket.terminate()
-    for (const each of servers) each.closeAllConnections?.()
+    for (const each of servers) {
+      each.closeAllConnections?.()
+      cutUpgraded(each)
+    }
   }
 
   const isOver = () => listening === 0 && clients().length === 0

@@ -1,6 +1,7 @@
 import type { EndpointError } from '@sallyport/core'
 import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
 import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
+import { logRarely } from '@sallyport/core/internal/server'
 import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 
@@ -21,7 +22,7 @@ export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCErr
 function createTRPCError(error: unknown): TRPCError {
   if (isConfigurationError(error)) {
     // Its message is for the operator. A server without `onError` would log nothing.
-    console.error(error)
+    logRarely(error)
     return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'Something went wrong', cause: error })
   }
   const cause = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
@@ -62,6 +63,7 @@ const ENDPOINT_CODES: Readonly<Record<number, TRPCError['code']>> = {
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
   409: 'CONFLICT',
+  422: 'UNPROCESSABLE_CONTENT',
   429: 'TOO_MANY_REQUESTS',
   501: 'NOT_IMPLEMENTED',
 }
@@ -86,14 +88,21 @@ export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object,
 }
 
 export function toEndpointTRPCError(cause: EndpointError): TRPCError {
-  const { status, message } = cause
-  return new TRPCError({ code: ENDPOINT_CODES[status] ?? 'INTERNAL_SERVER_ERROR', message, cause })
+  return withStatus(cause.status, cause)
+}
+
+export function withStatus(status: number, cause: Error): TRPCError {
+  return new TRPCError({
+    code: ENDPOINT_CODES[status] ?? 'INTERNAL_SERVER_ERROR',
+    message: cause.message,
+    cause,
+  })
 }
 
 /**
  * Returns the response meta of an HTTP handler: `Cache-Control: no-store` unless the response is the same for
  * every caller, `X-Content-Type-Options: nosniff`, and `Retry-After` for 429 and 503. Streams and mixed
- * batches have no `Retry-After`; read `error.data.auth` instead.
+ * batches have no `Retry-After`; read `error.data.auth` instead. Also adds the cookies of `betterAuthGuard`.
  *
  * @example
  * fetchRequestHandler({ endpoint: '/trpc', req, router, createContext, responseMeta: authResponseMeta })
@@ -112,6 +121,8 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
   const seconds = errors.map(({ cause }) => (isAuthError(cause) ? (cause.retryAfterSeconds ?? 0) : 0))
   const longest = isMixed ? 0 : Math.max(0, ...seconds)
   if (longest > 0) headers.set('retry-after', String(longest))
+  for (const [name, value] of ctx?.auth[authRequest].request.responseHeaders ?? [])
+    headers.append(name, value)
   return { headers }
 }
 

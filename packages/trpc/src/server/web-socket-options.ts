@@ -1,9 +1,11 @@
 import { type AuthConfig, MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
+import { logRarely } from '@sallyport/core/internal/server'
 import { limitAddresses, type Upgrade } from './limit-addresses.ts'
 import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader, isOwnOrigin } from './request-headers.ts'
 import { type SocketLimits, socketLimits, type WebSocketLimits } from './socket-limits.ts'
+import { rememberUpgraded } from './upgraded-sockets.ts'
 
 /**
  * Limits HTTP batches to 20 calls and bodies to 64 KB. For the fetch adapter, limit bodies before it. Over
@@ -65,7 +67,7 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
     try {
       return checkUpgrade(req)
     } catch (error) {
-      console.error(error)
+      logRarely(error)
       return [500, 'Internal Server Error']
     }
   }
@@ -78,6 +80,7 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
     maxBufferedChunks: 4_096,
     verifyClient({ req }, callback) {
       const rejection = limitServer(this, limited, checked) ?? checkSafely(req)
+      if (rejection === null) rememberUpgraded(req.socket)
       // Not inside a `try`: the callback begins the connection, and its errors aren't errors of the upgrade.
       callback(rejection === null, ...(rejection ?? []))
     },

@@ -1,4 +1,3 @@
-import { getRequestListener } from '@hono/node-server'
 import { MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { authHandlerOptions, authResponseMeta } from '@sallyport/trpc'
 import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
@@ -9,17 +8,7 @@ import { respond } from './web.ts'
 
 // A batch has all its paths in one parameter.
 const app = fastify({ bodyLimit: MAX_PAYLOAD_BYTES, routerOptions: { maxParamLength: 5_000 } })
-const listener = getRequestListener((request, { incoming }) => respond(request, incoming.socket))
-
-await app.register(async (routes) => {
-  routes.removeAllContentTypeParsers()
-  routes.addContentTypeParser('*', (_request, _body, done) => done(null))
-  for (const path of ['/api/auth/*', '/healthz'])
-    routes.all(path, (request, reply) => {
-      reply.hijack()
-      void listener(request.raw, reply.raw)
-    })
-})
+await app.register(respond.fastify, { trpc: false })
 await app.register(fastifyTRPCPlugin, {
   prefix: '/trpc',
   trpcOptions: {

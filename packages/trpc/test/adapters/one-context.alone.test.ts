@@ -12,14 +12,18 @@ import {
   webSocketOptions,
 } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
-import { createExpressMiddleware } from '@trpc/server/adapters/express'
-import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
-import { createHTTPHandler, createHTTPServer } from '@trpc/server/adapters/standalone'
+import { type CreateExpressContextOptions, createExpressMiddleware } from '@trpc/server/adapters/express'
+import { type CreateFastifyContextOptions, fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
+import {
+  type CreateHTTPContextOptions,
+  createHTTPHandler,
+  createHTTPServer,
+} from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import express from 'express'
 import { fastify } from 'fastify'
 import { Hono } from 'hono'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { FOREIGN, ORIGIN } from '../support/visitor.ts'
 import { testAuth } from './test-auth.ts'
@@ -36,6 +40,12 @@ const router = t.router({
   change: t.procedure.use(sessionMiddleware).mutation(({ ctx }) => ctx.auth.transport),
 })
 const trpcOptions = { router, createContext, ...authHandlerOptions }
+
+test('takes the options of adapters one by one', () => {
+  type Options = CreateExpressContextOptions | CreateFastifyContextOptions | CreateHTTPContextOptions
+  expectTypeOf<Pick<Options, 'req' | 'res' | 'info'>>().toExtend<RequestContextOptions>()
+  expectTypeOf(({ req, res, info }: Options) => context.request({ req, res, info })).toBeFunction()
+})
 
 function withSockets(server: Server): Server {
   const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })

@@ -12,7 +12,6 @@ const run = promisify(execFile)
 const ARGUMENTS = [
   // Containers often run as root, which has no sandbox.
   '--no-sandbox',
-  '--no-zygote',
   '--in-process-gpu',
   '--disable-webgl',
   // Use more than one process for tabs, but few enough for fifty tabs.

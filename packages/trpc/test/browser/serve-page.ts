@@ -1,6 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +13,7 @@ import type { AnyRouter } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
+import { freePort } from '../../../core/test/support/free-port.ts'
 import { appRouter } from '../support/router.ts'
 import { createStage, type Stage } from '../support/stage.ts'
 import { bundlePage } from './bundle-page.ts'
@@ -94,8 +94,8 @@ export async function servePage({
   const databaseUrl = `file:${join(folder, 'auth.db')}`
   const holds = createResponseHolds()
   const requests: SiteRequest[] = []
-  let server = await listen(0)
-  const { port } = server.address() as AddressInfo
+  const port = await freePort()
+  let server = await listen(port)
   const origin = `http://localhost:${port}`
   const auth = await createTestAuth({ ...authOptions, baseUrl: origin, databaseUrl })
   const stage = createStage((sessionId) => revokeSession(sessionId, auth.database))

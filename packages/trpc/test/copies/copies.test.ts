@@ -10,7 +10,7 @@ import { shiftClocks, type Travel } from './shift-clocks.ts'
 import type { Counts } from './state.ts'
 
 /** `pnpm test:copies` runs 1,000. */
-const HISTORIES = Number(process.env.HISTORIES ?? 10)
+const HISTORIES = Number(process.env.HISTORIES ?? 5)
 const SEED = process.env.COPIES_SEED ?? 'sallyport'
 /** The others run on SQLite. */
 const ON_POSTGRES = Math.ceil(HISTORIES / 5)

@@ -182,6 +182,21 @@ test('after timeoutMs, a call that hangs is cut', async () => {
   expect(messages).toEqual([RECONNECT])
 })
 
+test.each(['listen', 'listenWithFastify'] as const)(
+  '%s: without `sockets`, those of its servers are cut after timeoutMs',
+  async (adapter) => {
+    const { auth, cookie, ...servers } = await openScene()
+    const [node, other] = [await servers[adapter](), await servers[adapter]()]
+    const [{ closed }, { socket }] = [await openSocket(node, cookie), await openSocket(other, cookie)]
+    await drain({ auth, server: node.server, timeoutMs: 50 })
+    await soon(() => expect(node.sockets.clients.size).toBe(0))
+    expect(await closed).toBe(1006)
+    expect(socket.readyState).toBe(WebSocket.OPEN)
+    socket.terminate()
+    other.server.close()
+  },
+)
+
 test('a second drain waits for the first', async () => {
   const { auth, listen } = await openScene()
   const node = await listen()

@@ -64,6 +64,16 @@ describe('the socket', () => {
     expect(scene.sockets[0]?.cookie).not.toContain(expired.token)
   })
 
+  test("sends a program's headers with each upgrade", async () => {
+    const session = await server.auth.signIn(ada)
+    const scene = openClient(server, session)
+    const headers = () => ({ origin: ORIGIN, cookie: session.cookie })
+    const client = scene.connectOver(
+      webSocketLink(scene.authClient, { url: `ws://${server.host}/ws`, headers }),
+    )
+    expect(await client.me.query()).toBe(ada.userId)
+  })
+
   test('is reopened with fresh cookies when it was lost', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')

@@ -19,7 +19,7 @@ let tour: Tour
 
 beforeAll(async () => {
   folder = await writeApp()
-  // Without keys and a database, and with the type check.
+  // Without keys and a database.
   built = await runNext(['build'], { cwd: folder })
   const env = await appKeys()
   server = await serveNext({ args: ['start'] }, { cwd: folder, env })
@@ -34,8 +34,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the app of docs/nextjs.md builds with the tsconfig.json of create-next-app, and without secrets', () => {
-  expect(built).toMatch(/Finished TypeScript[\s\S]+ƒ \/api\/\[\.\.\.path\][\s\S]+ƒ Proxy/)
+test('the app of docs/nextjs.md builds without secrets', () => {
+  expect(built).toMatch(/ƒ \/api\/\[\.\.\.path\][\s\S]+ƒ Proxy/)
 })
 
 for (const [name, prove] of PROOFS)

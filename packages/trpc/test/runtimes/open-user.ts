@@ -3,7 +3,6 @@ import { authLink, createAuthClient, subscriptionLink, webSocketLink } from '@sa
 import { createTRPCUntypedClient, httpBatchLink, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { EventSource } from 'eventsource'
-import { WebSocket } from 'ws'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 
 /** Where an app is served. */
@@ -32,13 +31,8 @@ export function openUser({ origin, calls, sockets }: Hosts, cookie = '') {
   })
   const connect = (link: TRPCLink<AnyTRPCRouter>) =>
     createTRPCUntypedClient<AnyTRPCRouter>({ links: [authLink(authClient), link] })
-  const JarSocket: unknown = class extends WebSocket {
-    constructor(url: string | URL) {
-      super(url, { headers: { origin, cookie: jar.header() } })
-    }
-  }
-  const socket = (url: string) =>
-    connect(webSocketLink(authClient, { url, WebSocket: JarSocket as typeof globalThis.WebSocket }))
+  const headers = () => ({ origin, cookie: jar.header() })
+  const socket = (url: string) => connect(webSocketLink(authClient, { url, headers }))
   const events = connect(subscriptionLink(authClient, { url: calls, EventSource }))
   const overSocket = sockets === undefined ? [] : [socket(sockets)]
   const overHttp = connect(httpBatchLink({ url: calls, fetch: authClient.fetch, maxItems: 20 }))

@@ -1,8 +1,14 @@
-import { AuthError, defineAuthConfig, staticJwks, withAuthStore } from '@sallyport/core'
+import { AuthError, ConfigurationError, defineAuthConfig, staticJwks, withAuthStore } from '@sallyport/core'
 import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
-import { createAuthContext, rateLimit, sensitiveSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
+import {
+  createAuthContext,
+  createHandler,
+  rateLimit,
+  sensitiveSessionMiddleware,
+  sessionMiddleware,
+} from '@sallyport/trpc'
 import { createServerAuth } from '@sallyport/trpc/ssr'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
@@ -165,22 +171,53 @@ test('invalid proxies are an error at the first address', () => {
   for (let attempt = 0; attempt < 2; attempt++) expect(() => auth.address()).toThrow(/^trustedProxies: /)
 })
 
+/** Each test needs its own message, because one is logged once a minute. */
+const failWith = (message: string) =>
+  read.mockImplementation(() => {
+    throw new ConfigurationError(message)
+  })
+
+test.each([{ method: 'GET' }, { method: 'OPTIONS' }])(
+  'an invalid configuration is a 500 to $method from any origin, and runs nothing',
+  async ({ method }) => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => logged.mockRestore())
+    failWith(`Set the ${method}.`)
+    const { auth, config } = createApp()
+    const t = initTRPC.create()
+    const resolve = vi.fn()
+    const router = t.router({ me: t.procedure.query(resolve) })
+    const handle = createHandler({ auth, config, router, createContext: () => ({}) })
+    const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'GET' }
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const response = await handle(new Request(`${app.config.issuer}/trpc/me`, { method, headers }))
+      expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error'])
+      expect(response.headers.get('access-control-allow-origin')).toBe(null)
+    }
+    expect(resolve).not.toHaveBeenCalled()
+    expect(logged).toHaveBeenCalledOnce()
+  },
+)
+
 test.each(['httpContext', 'wsContext'] as const)(
-  'an invalid configuration of %s is logged, and clients get a neutral message',
+  'an invalid configuration of %s is logged once a minute, and clients get a neutral message',
   async (name) => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
     onTestFinished(() => logged.mockRestore())
-    read.mockImplementation(() => ({ ...options(), jwks: staticJwks('{}') }))
+    failWith(`Set the ${name}.`)
     const app = createApp()
     const caller = app.router.createCaller(app[name](ada.cookie))
-    for (const call of [caller.me(), caller.users()])
-      await expect(call).rejects.toMatchObject({
+    for (const call of [() => caller.me(), () => caller.users()])
+      await expect(call()).rejects.toMatchObject({
         code: 'INTERNAL_SERVER_ERROR',
         message: 'Something went wrong',
       })
+    expect(logged).toHaveBeenCalledOnce()
+    vi.advanceTimersByTime(60_000)
+    await expect(caller.me()).rejects.toThrow('Something went wrong')
     expect(logged).toHaveBeenCalledTimes(2)
     await expect(caller.limited()).rejects.toThrow(/^(Something went wrong$|Sessions cannot be checked)/)
-    expect(logged.mock.calls[0]).toMatchObject([{ message: expect.stringMatching(/^JWKS must be/) }])
+    expect(logged.mock.calls[0]).toMatchObject([{ message: `Set the ${name}.` }])
   },
 )
 

@@ -3,10 +3,11 @@ import * as postgres from '@sallyport/core/postgres'
 import * as sqlite from '@sallyport/core/sqlite'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
+import { testPostgres } from '../../../core/test/support/postgres.ts'
 import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { type OwnTransactions, withDrizzle, withKysely, withPrisma } from './libraries.ts'
 import type { App } from './open-app.ts'
-import { openForTests, postgresUrl, STORES } from './stores.ts'
+import { openForTests, STORES } from './stores.ts'
 
 interface Case {
   readonly library: string
@@ -14,8 +15,10 @@ interface Case {
   open(): Promise<{ app: App; transaction: OwnTransactions }>
 }
 
-async function onPostgres(library: (url: string) => Promise<OwnTransactions>) {
-  const url = await postgresUrl()
+const server = await testPostgres()
+
+async function onPostgres(name: string, library: (url: string) => Promise<OwnTransactions>) {
+  const url = await server.createDatabase(name)
   const app = await openForTests(url)
   return { app, transaction: await library(url) }
 }
@@ -24,17 +27,17 @@ const CASES: readonly Case[] = [
   {
     library: 'Kysely',
     lockSession: postgres.lockSession,
-    open: () => onPostgres(withKysely),
+    open: () => onPostgres('kysely', withKysely),
   },
   {
     library: 'Drizzle',
     lockSession: postgres.lockSession,
-    open: () => onPostgres(withDrizzle),
+    open: () => onPostgres('drizzle', withDrizzle),
   },
   {
     library: 'Prisma',
     lockSession: postgres.lockSession,
-    open: () => onPostgres(withPrisma),
+    open: () => onPostgres('prisma', withPrisma),
   },
   {
     library: 'Kysely on SQLite',

@@ -1,9 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { NEXT_FILES } from './next/templates.ts'
-import { START_FILES } from './start/templates.ts'
-import { FILES } from './templates.ts'
 
 const FRAMEWORKS = [
   ['next', 'Next.js'],
@@ -84,15 +81,9 @@ function parseManifest(text: string): { dependencies?: object; devDependencies?:
   }
 }
 
-const OUR_CONTEXTS: ReadonlySet<string> = new Set([
-  FILES['context.ts'],
-  NEXT_FILES['context.ts'],
-  START_FILES['src/context.ts'],
-])
-
 function usesUrl(path: string): boolean {
-  const text = readFileSync(path, 'utf8')
-  return !OUR_CONTEXTS.has(text) && /(?<!AUTH_)DATABASE_URL/.test(text)
+  const text = readFileSync(path, 'utf8').replace('openSqlite(process.env.DATABASE_URL', '')
+  return /(?<!AUTH_)DATABASE_URL/.test(text)
 }
 
 export const SOURCE: RegExp = /\.[cm]?[jt]sx?$/

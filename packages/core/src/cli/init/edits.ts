@@ -6,9 +6,14 @@ export interface Edit {
   readonly path: string
   /** Text that the file has after the edit. */
   readonly done: string
-  /** Replaces text that the file has exactly once. */
-  readonly replacements: readonly (readonly [before: string, after: string])[]
+  /** Each replaces text that the file has exactly once. */
+  readonly replacements: readonly Replacement[]
+  /** What to do if the file isn't as expected. @default The lines to replace. */
+  readonly byHand?: string
 }
+
+/** Patterns are global. Only their replacements may have groups, such as `$1`. */
+export type Replacement = readonly [before: string | RegExp, after: string]
 
 /** Returns the changes to files that are as expected. The edits of the others are left to the user. */
 export function planEdits(edits: readonly Edit[]): { changes: Change[]; byHand: string[] } {
@@ -32,16 +37,19 @@ export function sha256(text: string): string {
 
 /** Returns null if the file isn't as expected. */
 function replaceAll(text: string, { replacements }: Edit): string | null {
-  return replacements.reduce<string | null>(
-    (current, [before, after]) =>
-      current?.split(before).length === 2 ? current.replace(before, () => after) : null,
-    text,
-  )
+  return replacements.reduce<string | null>((current, [before, after]) => {
+    if (typeof before === 'string')
+      return current?.split(before).length === 2 ? current.replace(before, () => after) : null
+    return current?.match(before)?.length === 1 ? current.replace(before, after) : null
+  }, text)
 }
 
-function describeEdit({ path, replacements }: Edit): string {
-  const lines = (text: string, sign: string) =>
-    text.split('\n').map((line) => (line === '' ? '' : `    ${sign} ${line}`))
+function describeEdit({ path, replacements, byHand }: Edit): string {
+  if (byHand !== undefined) return byHand
+  const lines = (text: string | RegExp, sign: string) =>
+    String(text)
+      .split('\n')
+      .map((line) => (line === '' ? '' : `    ${sign} ${line}`))
   const hunks = replacements.flatMap(([before, after]) => [...lines(before, '-'), ...lines(after, '+')])
   return [`Edit ${path}, which init doesn't recognize:`, ...hunks.filter((line) => line !== '')].join('\n')
 }

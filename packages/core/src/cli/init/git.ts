@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { isAbove } from './detect.ts'
 
-/** @throws ConfigurationError if Git tracks `.env`, so the keys would be committed, or if it can't say */
-export function requireUntrackedEnv(): void {
-  if (isAbove('.git') && gitIn('.', 'ls-files', '--', '.env') !== '')
-    throw new ConfigurationError('Nothing written: Git tracks .env. Run "git rm --cached .env" first.')
+/** @throws ConfigurationError if Git tracks the file of the keys, or if it can't say */
+export function requireUntracked(path: string): void {
+  if (isAbove('.git') && gitIn('.', 'ls-files', '--', path) !== '')
+    throw new ConfigurationError(`Nothing written: Git tracks ${path}. Run "git rm --cached ${path}" first.`)
 }
 
 /** @throws ConfigurationError if Git has changes in a folder, unless forced, or if it can't say */

@@ -2,6 +2,8 @@ import type { Change } from './changes.ts'
 
 /** What `init` does for one kind of app. */
 export interface Steps {
+  /** Where the server runs and has its `.env`. @default '.' */
+  readonly serverFolder?: string
   /** Files to create. They may exist with the same text. */
   readonly files: readonly Change[]
   /** Changes to files of the app. */
@@ -15,7 +17,7 @@ export interface Steps {
 
 export const newFile = (path: string, after: string): Change => ({ path, before: null, after })
 
-/** Returns the command that starts the development server, from the one that adds packages. */
-export function devCommand(addPackages: string): string {
-  return `${addPackages === 'npm i' ? 'npm run' : addPackages.replace('add', 'run')} dev`
+/** Returns the command that runs a script of the app, from the one that adds packages. */
+export function scriptCommand(addPackages: string, script: string): string {
+  return `${addPackages === 'npm i' ? 'npm run' : addPackages.replace('add', 'run')} ${script}`
 }

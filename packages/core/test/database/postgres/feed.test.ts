@@ -306,7 +306,7 @@ test('a change made before the listener connects still arrives', async () => {
   await called(listener)
 })
 
-test('publishes 100,000 missed entries over many turns', async () => {
+test('publishes 20,000 missed entries over many turns', async () => {
   const proxy = await startProxy(server.port)
   const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
   onTestFinished(opened.close)
@@ -316,7 +316,7 @@ test('publishes 100,000 missed entries over many turns', async () => {
   proxy.cut()
   // Only in the log: no trigger notifies about these.
   await database.run(
-    `insert into sallyport.revocation_log ("sessionId", "userId") select n::text, 'missing' from generate_series(1, 99999) n`,
+    `insert into sallyport.revocation_log ("sessionId", "userId") select n::text, 'missing' from generate_series(1, 19999) n`,
   )
   await database.run(
     `insert into sallyport.revocation_log ("sessionId", "userId") values (${literal(ada.sessionId)}, ${literal(ada.userId)})`,
@@ -324,7 +324,7 @@ test('publishes 100,000 missed entries over many turns', async () => {
   const before = opened.revocations.revision
   let most = 0
   proxy.release()
-  for (let revision = before; revision < before + 100_000; ) {
+  for (let revision = before; revision < before + 20_000; ) {
     await new Promise((resolve) => setImmediate(resolve))
     most = Math.max(most, opened.revocations.revision - revision)
     revision = opened.revocations.revision

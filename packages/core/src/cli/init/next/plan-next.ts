@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
 import { planEdits } from '../edits.ts'
-import { devCommand, newFile, type Steps } from '../steps.ts'
+import { newFile, type Steps, scriptCommand } from '../steps.ts'
 import { FILES, ownDatabase } from '../templates.ts'
 import { layoutEdit } from './layout-edit.ts'
 import type { NextSteps } from './next-steps.ts'
+import { planRouter } from './plan-router.ts'
 import { isT3, planT3 } from './plan-t3.ts'
 import { SIGN_IN_PAGE } from './sign-in-page.ts'
 import { NEXT_FILES } from './templates.ts'
@@ -36,7 +37,7 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
       ...steps.byHand,
     ],
     packages: ['kysely', ...steps.packages],
-    command: devCommand(app.addPackages),
+    command: scriptCommand(app.addPackages, 'dev'),
   }
 }
 
@@ -72,19 +73,6 @@ function planEmpty({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
       '@tanstack/react-query',
       '@trpc/tanstack-react-query',
     ],
-  }
-}
-
-/** An app with a router that isn't as create-t3-app writes it. */
-function planRouter({ usesDatabaseUrl }: DetectedApp): NextSteps {
-  return {
-    files: { 'context.ts': ownDatabase(NEXT_FILES['context.ts'], usesDatabaseUrl) },
-    edits: [],
-    byHand: [
-      'Serve the router with createNextAuth, and add AuthProvider to the layout: docs/nextjs.md#in-an-existing-app.',
-      'Guard the procedures: docs/protect.md#kinds-of-procedures.',
-    ],
-    packages: ['better-sqlite3'],
   }
 }
 

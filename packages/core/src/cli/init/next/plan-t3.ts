@@ -1,9 +1,10 @@
 import { readIfExists } from '../changes.ts'
 import { type Edit, planEdits, sha256 } from '../edits.ts'
 import type { NextSteps } from './next-steps.ts'
+import { nextServer } from './server-file.ts'
 import { SIGN_IN_PAGE } from './sign-in-page.ts'
 import { t3Edits } from './t3-edits.ts'
-import { T3_SERVER, type T3Database, t3Context } from './t3-files.ts'
+import { T3_ON_ERROR, type T3Database, t3Context } from './t3-files.ts'
 import { NEXT_FILES } from './templates.ts'
 
 const ROUTE = 'src/app/api/trpc/[trpc]/route.ts'
@@ -22,7 +23,12 @@ export function planT3(): NextSteps {
   return {
     files: {
       'context.ts': database === null ? NEXT_FILES['context.ts'] : t3Context(database.kind),
-      'server/next.ts': T3_SERVER,
+      'server/next.ts': nextServer({
+        path: 'src/server/next.ts',
+        router: { name: 'appRouter', path: 'src/server/api/root.ts' },
+        context: { name: 'createTRPCContext', path: ROUTER },
+        rest: T3_ON_ERROR,
+      }),
       'app/api/auth/[...path]/route.ts': route,
       'app/sign-in/page.tsx': SIGN_IN_PAGE,
     },

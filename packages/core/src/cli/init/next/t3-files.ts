@@ -27,20 +27,7 @@ export type Context = ReturnType<typeof createContext>
 `
 }
 
-/** Serves the router, and calls it from pages. The routes and `src/trpc/server.ts` import it. */
-export const T3_SERVER = `import { createNextAuth } from '@sallyport/trpc/next'
-import { authConfig } from '../auth.config'
-import { auth, createContext } from '../context'
-import { appRouter } from './api/root'
-import { createTRPCContext } from './api/trpc'
-
-export const { GET, OPTIONS, POST, actionCaller, getPage, pageContext } = createNextAuth({
-  auth,
-  config: authConfig,
-  router: appRouter,
-  createContext: (request) => createTRPCContext(createContext(request)),
-  onError({ path, error }) {
+/** How the route of create-t3-app reports errors. */
+export const T3_ON_ERROR = `onError({ path, error }) {
     if (process.env.NODE_ENV === 'development') console.error(\`tRPC failed on \${path}: \${error.message}\`)
-  },
-})
-`
+  },`

@@ -1,7 +1,7 @@
 import { type Change, readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
 import { type Edit, planEdits, sha256 } from '../edits.ts'
-import { devCommand, newFile, type Steps } from '../steps.ts'
+import { newFile, type Steps, scriptCommand } from '../steps.ts'
 import { FILES, ownDatabase } from '../templates.ts'
 import { REPLACED_FILES } from './replaced-files.ts'
 import { START_FILES } from './templates.ts'
@@ -37,7 +37,7 @@ export function planStart({ usesDatabaseUrl, addPackages }: DetectedApp): Steps 
       'Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.',
     ],
     packages: ['kysely', 'better-sqlite3'],
-    command: devCommand(addPackages),
+    command: scriptCommand(addPackages, 'dev'),
   }
 }
 

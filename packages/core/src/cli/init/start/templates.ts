@@ -53,10 +53,13 @@ const pages = createMiddleware().server(async ({ request, pathname, next }) => {
   const page = await serverAuth(request)
   const createContext = async () => pageContext(page.headers)
   const link = unstable_localLink({ router, createContext, transformer: superjson })
-  const result = await next({ context: { page, link } })
-  for (const setCookie of page.setCookies) appendResponseHeader('set-cookie', setCookie)
-  setResponseHeader('cache-control', 'private, no-store')
-  return result
+  try {
+    return await next({ context: { page, link } })
+  } finally {
+    // Also if a server route throws.
+    for (const setCookie of page.setCookies) appendResponseHeader('set-cookie', setCookie)
+    setResponseHeader('cache-control', 'private, no-store')
+  }
 })
 export const startInstance = createStart(() => ({ requestMiddleware: [csrf, pages] }))
 `,

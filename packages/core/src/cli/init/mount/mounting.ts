@@ -1,0 +1,53 @@
+import type { Replacement } from '../edits.ts'
+
+/** How to mount the auth endpoints on a server. */
+export interface Mounting {
+  readonly replacements: readonly Replacement[]
+  /** Imports of packages. `auth` is imported too. */
+  readonly imports: readonly string[]
+  /** Whether `authConfig` is imported too. */
+  readonly usesConfig: boolean
+}
+
+/** The WebSocket server of an app: its name, or null without one. */
+export interface Sockets {
+  readonly name: string | null
+}
+
+export const LISTENER_IMPORT = "import { getRequestListener } from '@hono/node-server';\n"
+export const LISTENER =
+  'getRequestListener((request, { incoming }) => auth.handler(request, incoming.socket))'
+
+/** Options of tRPC's adapters. `$2` is the space between options. The app's own options come after. */
+export const OPTIONS = 'responseMeta: authResponseMeta,$2...authHandlerOptions,$2'
+
+export function ourImport(names: string, { name }: Sockets): string {
+  return `import { ${names}, drain${name === null ? '' : ', webSocketOptions'} } from '@sallyport/trpc';\n`
+}
+
+/** Checks the keys and the database before the server listens, and stops it with all connections. */
+export function startLines({ server, sockets }: { server: string; sockets: string | null }): string {
+  const members = ['auth', sockets, server]
+    .map((name, i) => (i === 0 || name === null ? name : named(['', 'sockets', 'server'][i] ?? '', name)))
+    .filter((member) => member !== null)
+  return `$1await auth.ready();\n$1process.once('SIGTERM', () => drain({ ${members.join(', ')} }));\n`
+}
+
+const named = (member: string, name: string) => (member === name ? name : `${member}: ${name}`)
+
+/** Checks the origin of upgrades, and limits sockets and batches. */
+export function mountSockets(text: string): Sockets & { replacements: readonly Replacement[] } {
+  if (!/WebSocketServer|applyWSSHandler/.test(text)) return { name: null, replacements: [] }
+  const name = /const (\w+) = new WebSocketServer\(/.exec(text)?.[1] ?? 'sockets'
+  return {
+    name,
+    replacements: [
+      // Last, because the app must not replace the check.
+      [
+        /new WebSocketServer\(\{([^{}]*?),?(\s*)\}\)/g,
+        'new WebSocketServer({$1, ...webSocketOptions(authConfig)$2})',
+      ],
+      [/(applyWSSHandler\(\{)(\s*)/g, '$1$2...authHandlerOptions,$2'],
+    ],
+  }
+}

@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+import type { DetectedApp } from '../detect.ts'
+import { newFile, type Steps } from '../steps.ts'
+import { FILES, ownDatabase } from '../templates.ts'
+import { planClient } from './plan-client.ts'
+import { planServerEdits } from './plan-server-edits.ts'
+import { findSource, importExtension, readSources, withExtension } from './sources.ts'
+import { AUTH_SERVER } from './templates.ts'
+
+/** Plans an app whose server is as in tRPC's documents; null if a part of the server isn't. */
+export function planMount(app: DetectedApp): Steps | null {
+  const { folder, packages, usesDatabaseUrl } = app
+  const sources = readSources()
+  const extension = importExtension(sources)
+  const place = { folder: folder === '.' ? '' : `${folder}/`, extension }
+  const mounted = findSource(sources, /\bdrain\(\{ auth,/)
+  const server = mounted ? { edits: [], files: {}, server: mounted } : planServerEdits(sources, place)
+  if (server === null) return null
+  const client = planClient(sources, place)
+  const files = {
+    'auth.config.ts': FILES['auth.config.ts'],
+    'auth.ts': FILES['auth.ts'],
+    'auth-server.ts': ownDatabase(AUTH_SERVER, usesDatabaseUrl),
+    ...server.files,
+  }
+  const toFile = ([name, text]: [string, string]) =>
+    newFile(join(folder, name), withExtension(text, extension))
+  return {
+    files: [...Object.entries(files).map(toFile), ...client.files],
+    edits: [...server.edits, ...client.edits],
+    byHand: [
+      ...client.byHand,
+      ...(packages.has('react') ? ['Wrap the page in AuthProvider: docs/react.md#set-up.'] : []),
+      ...(/\bcors\b/.test(server.server?.text ?? '')
+        ? ['Let the pages of other origins send cookies, instead of cors(): docs/two-hosts.md.']
+        : []),
+      'Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.',
+    ],
+    packages: ['kysely', 'better-sqlite3', '@hono/node-server'],
+    command: startCommand(app, { path: server.server?.path, extension }),
+  }
+}
+
+/** Returns how to start the server with the keys. */
+function startCommand(
+  { packages }: DetectedApp,
+  { path, extension }: { path: string | undefined; extension: string },
+): string {
+  if (path !== undefined && extension === '.ts') return `node --env-file=.env ${path}`
+  if (path !== undefined && packages.has('tsx')) return `npx tsx --env-file=.env ${path}`
+  return 'npx sallyport keys list --env .env'
+}

@@ -1,0 +1,27 @@
+/** Opens the database, and reads the session. In an app without a `createContext`, it is the context. */
+export const AUTH_SERVER = `import { createAuth } from '@sallyport/core/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createAuthContext, type RequestContextOptions } from '@sallyport/trpc'
+import { authConfig } from './auth.config.ts'
+import authDefinition from './auth.ts'
+
+const open = () => openSqlite(process.env.DATABASE_URL ?? 'file:data/app.db')
+export const auth = createAuth(authDefinition, open)
+const context = createAuthContext(authConfig, auth)
+
+/** For HTTP and WebSocket. Pass all options on. */
+export const authContext = (options: RequestContextOptions) => ({ ...context.request(options), db: auth.db })
+`
+
+export const CONTEXT_FILE = `import { authContext } from './auth-server.ts'
+
+export const createContext = authContext
+export type Context = ReturnType<typeof createContext>
+`
+
+/** The auth client of a page. */
+export const AUTH_CLIENT = `import { createAuthClient } from '@sallyport/trpc/client'
+import type { auth } from './auth-server.ts'
+
+export const authClient = createAuthClient<typeof auth.api>()
+`

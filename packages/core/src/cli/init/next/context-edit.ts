@@ -1,0 +1,37 @@
+import type { Edit } from '../edits.ts'
+import { addImports, replaceMatch } from './replace-match.ts'
+import type { Named } from './route.ts'
+import { type Source, specifierOf } from './trpc-files.ts'
+
+const ADAPTER = /^import type \{ FetchCreateContextFnOptions \} from .*$/m
+const TYPE = 'FetchCreateContextFnOptions|\\{\\s*headers: Headers;?\\s*\\}'
+
+interface ContextOptions extends Pick<Named, 'name'> {
+  /** The path of the context that `init` writes. */
+  readonly contextPath: string
+}
+
+/** Passes the user of a request through the function that creates the context of the app. */
+export function contextEdit({ path, text }: Source, { name, contextPath }: ContextOptions): Edit {
+  // `name = async (`, `function name(`, or `name = cache(async (`.
+  const start = `\\b${name}\\b[^\\n(]*(?:\\([^\\n()]*)?\\(`
+  const creator = new RegExp(
+    `(${start})(?:(\\w+)\\??: (?:${TYPE}))?\\)([\\s\\S]*?(?:\\breturn |=> \\()\\{)(\\s*)`,
+  )
+  const [, , parameter = 'opts'] = creator.exec(text) ?? []
+  // A page has no request.
+  const usesRequest = new RegExp(`\\b${parameter}\\.(req|resHeaders|info)\\b`).test(text)
+  const spread = text.includes(`...${parameter},`) ? '' : `...${parameter},`
+  const ours = `import type { Context as RequestContext } from '${specifierOf(path, contextPath)}'`
+  return {
+    path,
+    done: ': RequestContext)',
+    replacements: [
+      ADAPTER.test(text) ? replaceMatch(text, [ADAPTER, ''], () => ours) : addImports(text, [ours]),
+      replaceMatch(usesRequest ? '' : text, [creator, `${name}(${parameter}) { return {`], (match) => {
+        const [, before = `${name}(`, , body = ' { return {', space = ' '] = match
+        return `${before}${parameter}: RequestContext)${body}${spread && `${space || ' '}${spread}`}${space}`
+      }),
+    ],
+  }
+}

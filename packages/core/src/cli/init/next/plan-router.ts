@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import { readIfExists } from '../changes.ts'
+import type { DetectedApp } from '../detect.ts'
+import { planEdits } from '../edits.ts'
+import { ownDatabase } from '../templates.ts'
+import type { NextSteps } from './next-steps.ts'
+import { type Route, readRoute } from './route.ts'
+import { nextServer, userProviders } from './server-file.ts'
+import { SIGN_IN_PAGE } from './sign-in-page.ts'
+import { NEXT_FILES } from './templates.ts'
+import { ROUTES, trpcEdits } from './trpc-edits.ts'
+import { findTrpcFiles, type TrpcFiles } from './trpc-files.ts'
+import { providerName } from './user-provider-edit.ts'
+
+const GUIDE = 'docs/nextjs.md#in-an-existing-app'
+
+/** Plans an app with a router that isn't as create-t3-app writes it. */
+export function planRouter({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
+  const found = findTrpcFiles(folder)
+  const isDone = readIfExists(join(folder, 'server/next.ts')) !== null
+  const route = found.route === null || isDone ? null : readRoute(found.route, folder)
+  const steps = route === null ? null : planRoute({ ...found, folder }, route)
+  const byHand = steps?.byHand ?? [
+    `Serve the router with createNextAuth, and add AuthProvider to the layout: ${GUIDE}.`,
+  ]
+  return {
+    files: {
+      'context.ts': ownDatabase(NEXT_FILES['context.ts'], usesDatabaseUrl),
+      ...steps?.files,
+    },
+    edits: steps?.edits ?? [],
+    byHand: [...(isDone ? [] : byHand), 'Guard the procedures: docs/protect.md#kinds-of-procedures.'],
+    packages: ['better-sqlite3'],
+  }
+}
+
+interface App extends TrpcFiles {
+  readonly folder: string
+}
+
+/** Plans an app whose route serves a router, and does nothing else. */
+function planRoute({ folder, ...found }: App, route: Route): Pick<NextSteps, 'files' | 'edits' | 'byHand'> {
+  const { router, provider, layout } = found
+  const name = provider && providerName(provider)
+  const paths = {
+    context: join(folder, 'context.ts'),
+    server: join(folder, 'server/next.ts'),
+    providers: join(folder, 'app/user-providers.tsx'),
+  }
+  const edits = planEdits(trpcEdits(found, route, paths))
+  const hasSignIn = readIfExists(join(folder, 'app/sign-in/page.tsx')) !== null
+  return {
+    files: {
+      'server/next.ts': nextServer({ path: paths.server, ...route }),
+      'app/api/auth/[...path]/route.ts': ROUTES,
+      ...(provider &&
+        name && { 'app/user-providers.tsx': userProviders(paths.providers, { ...provider, name }) }),
+      ...(hasSignIn ? {} : { 'app/sign-in/page.tsx': SIGN_IN_PAGE }),
+    },
+    edits: edits.changes,
+    byHand: [
+      ...edits.byHand,
+      ...(router && name && layout
+        ? []
+        : [`Add the error formatter, the links, and AuthProvider: ${GUIDE}.`]),
+      ...(ownsDb(route) ? [WRAP_DB] : []),
+      'In client components, wrap what calls a guarded procedure in <SignedIn> of @sallyport/trpc/react.',
+      `In server components, call one only if (await getPage()).state.status is "authenticated". getPage is in ${paths.server}.`,
+      'Sign up at /sign-in.',
+    ],
+  }
+}
+
+const WRAP_DB =
+  'Your context has its own db. Replace it with withAuthStore(db, auth.store) of @sallyport/core: docs/databases.md#your-apps-client.'
+
+/** The guards need a `db` with the auth store. */
+function ownsDb({ context }: Route): boolean {
+  return context !== null && /\bdb\s*[,:}]/.test(readIfExists(context.path) ?? '')
+}

@@ -1,0 +1,74 @@
+import { readIfExists } from '../changes.ts'
+import type { Edit } from '../edits.ts'
+import { contextEdit } from './context-edit.ts'
+import { addImports, replaceMatch } from './replace-match.ts'
+import type { Named, Route } from './route.ts'
+import { routerEdit } from './router-edit.ts'
+import { type Source, specifierOf, type TrpcFiles } from './trpc-files.ts'
+import { providerName, queryClientEdit, userProviderEdit } from './user-provider-edit.ts'
+
+/** Serves the router, and the auth endpoints. */
+export const ROUTES = `export { GET, OPTIONS, POST } from '../../../../server/next'\n`
+
+/** Where `init` writes what the edited files import. */
+export interface NewFiles {
+  readonly context: string
+  readonly server: string
+  readonly providers: string
+}
+
+/** The edits of an app with tRPC. */
+export function trpcEdits(found: TrpcFiles, { context }: Route, files: NewFiles): Edit[] {
+  const { route, router, provider, queryClient, pages, layout } = found
+  const name = provider && providerName(provider)
+  const edits = [
+    route && { path: route.path, done: ROUTES, replacements: [[route.text, ROUTES]] as const },
+    router && routerEdit(router, files.context),
+    context && contextEdit(sourceOf(context), { ...context, contextPath: files.context }),
+    provider && userProviderEdit(provider, files.context),
+    queryClient && queryClient.path !== provider?.path ? queryClientEdit(queryClient) : null,
+    pages && pagesEdit(pages, files.server),
+    layout && name && layoutEdit(layout, { name, path: files.providers }),
+  ]
+  return merge(edits.filter((edit) => edit !== null && edit !== ''))
+}
+
+const sourceOf = ({ path }: Named): Source => ({ path, text: readIfExists(path) ?? '' })
+
+/** One file may have several of the parts. */
+function merge(edits: readonly Edit[]): Edit[] {
+  return [...Map.groupBy(edits, ({ path }) => path)].map(([path, [first, ...others]]) => ({
+    path,
+    done: first?.done ?? '',
+    replacements: [first, ...others].flatMap((edit) => edit?.replacements ?? []),
+  }))
+}
+
+/** Calls the router from server components for the user of the page. */
+function pagesEdit({ path, text }: Source, server: string): Edit {
+  return {
+    path,
+    done: 'pageContext',
+    replacements: [
+      addImports(text, [`import { pageContext } from '${specifierOf(path, server)}'`]),
+      replaceMatch(text, [/\bctx: \w+,/, 'ctx: createTRPCContext,'], () => 'ctx: pageContext,'),
+    ],
+  }
+}
+
+/** Imports the providers from the file that passes the user to them. */
+function layoutEdit({ path, text }: Source, { name, path: providers }: Named): Edit {
+  const statement = new RegExp(`^(import \\{ ${name} \\} from )(["']).*?\\2`, 'm')
+  const specifier = specifierOf(path, providers)
+  return {
+    path,
+    done: specifier,
+    replacements: [
+      replaceMatch(
+        text,
+        [statement, `import { ${name} } from`],
+        ([, start = `import { ${name} } from `, quote = "'"]) => `${start}${quote}${specifier}${quote}`,
+      ),
+    ],
+  }
+}

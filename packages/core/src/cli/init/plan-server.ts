@@ -1,0 +1,115 @@
+import { join } from 'node:path'
+import { ConfigurationError } from '../../protocol/errors.ts'
+import { type Change, readIfExists } from './changes.ts'
+import type { DetectedApp, Framework } from './detect.ts'
+import { planMount } from './mount/plan-mount.ts'
+import { AUTH_SERVER } from './mount/templates.ts'
+import { newFile, type Steps } from './steps.ts'
+import { FILES, ownDatabase, TSCONFIG } from './templates.ts'
+
+const NEW_APP_PACKAGES = ['@trpc/client', 'hono', '@hono/node-server', 'typescript', '@types/node']
+
+/** Guides for apps whose files `init` doesn't write. */
+const GUIDES: Partial<Record<Framework, string>> = {
+  'Next.js': 'docs/nextjs.md',
+  'TanStack Start': 'docs/tanstack-start.md',
+  'React Router': 'docs/react-router.md',
+  SvelteKit: 'docs/other-frameworks.md#sveltekit',
+  Nuxt: 'docs/other-frameworks.md#nuxt',
+  Vite: 'docs/react.md#serve-the-page',
+}
+
+const MOUNTING: Partial<Record<Framework, string>> = {
+  Hono: 'docs/server.md#hono',
+  Express: 'docs/server.md#express',
+  Fastify: 'docs/server.md#fastify',
+}
+
+/** Plans a new app, or one with its own server. For a framework with a guide, names the guide. */
+export function planServer(app: DetectedApp): Steps {
+  const guide = guideOf(app)
+  // Node can't import the files. A bundler can.
+  if (guide === undefined && !app.isNew && JSON.parse(app.manifest).type === 'commonjs')
+    throw new ConfigurationError(
+      'Nothing written: package.json has "type": "commonjs", and the files are ES modules. Set "module", and run this again.',
+    )
+  const mounted = guide === undefined && !app.isNew ? planMount(app) : null
+  if (mounted !== null) return { ...mounted, byHand: [...mounted.byHand, ...notesOn(app)] }
+  const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
+  return {
+    files: guide === undefined ? planFiles(app) : [],
+    edits: [],
+    byHand: byHand(app, guide),
+    packages: guide === undefined ? missing : [],
+    command: commandOf(app, guide),
+  }
+}
+
+/** A single-page app of Vite may have the tRPC server in the same package. */
+function guideOf({ framework, packages }: DetectedApp): string | undefined {
+  const hasServer = framework === 'Vite' && packages.has('@trpc/server')
+  return framework === null || hasServer ? undefined : GUIDES[framework]
+}
+
+/** A new app gets all five files and a tsconfig.json. Another one has a server and a router already. */
+function planFiles({ folder, isNew, usesDatabaseUrl }: DetectedApp): Change[] {
+  const { 'router.ts': router, 'server.ts': server, 'context.ts': context, ...settings } = FILES
+  const files = {
+    ...settings,
+    ...(hasContext(folder) ? { 'auth-server.ts': AUTH_SERVER } : { 'context.ts': context }),
+    ...(isNew ? { 'router.ts': router, 'server.ts': server } : {}),
+  }
+  const changes = Object.entries(files).map(([name, text]) =>
+    newFile(join(folder, name), ownDatabase(text, usesDatabaseUrl)),
+  )
+  const hasTsconfig = readIfExists('tsconfig.json') !== null
+  return isNew && !hasTsconfig ? [...changes, newFile('tsconfig.json', TSCONFIG)] : changes
+}
+
+/** Returns whether the app has a separate context. */
+function hasContext(folder: string): boolean {
+  const context = readIfExists(join(folder, 'context.ts'))
+  return context !== null && !context.includes('openSqlite(')
+}
+
+function byHand(app: DetectedApp, guide: string | undefined): string[] {
+  const { framework, isNew, folder } = app
+  if (guide !== undefined)
+    return [`For this ${framework} app, "sallyport init" writes only keys. Follow ${guide}.`]
+  if (isNew) return []
+  const mounting = (framework && MOUNTING[framework]) ?? 'docs/server.md'
+  const tsconfig = readIfExists('tsconfig.json')
+  const context = hasContext(folder)
+    ? `spread the result of authContext in ${join(folder, 'auth-server.ts')} into the context`
+    : `pass httpContext of ${join(folder, 'context.ts')} to tRPC`
+  return [
+    ...(framework === 'Vite' ? ['Create the client of the page: docs/react.md#set-up.'] : []),
+    `Serve /api/auth, and ${context}: ${mounting}.`,
+    'Guard the procedures: docs/protect.md#kinds-of-procedures.',
+    ...(tsconfig?.includes('ImportingTsExtensions') === false
+      ? ['Set "allowImportingTsExtensions" in tsconfig.json: docs/install.md#typescript.']
+      : []),
+    ...notesOn(app),
+  ]
+}
+
+/** What to know in every app with a server. */
+function notesOn({ databaseTool, manifest }: DetectedApp): string[] {
+  return [
+    ...(JSON.parse(manifest).type === 'module'
+      ? []
+      : ['Set "type": "module" in package.json: the files are ES modules.']),
+    ...(databaseTool === null || databaseTool === 'Kysely'
+      ? []
+      : [
+          `Users are in a SQLite file. To use the database of ${databaseTool} instead, follow docs/databases.md#your-apps-client.`,
+        ]),
+  ]
+}
+
+function commandOf({ isNew, folder }: DetectedApp, guide: string | undefined): string {
+  if (guide !== undefined) return 'npx sallyport keys list --env .env'
+  if (isNew) return 'node --env-file=.env src/server.ts'
+  const auth = folder === 'src' ? '' : ' --auth auth.ts'
+  return `npx sallyport doctor configuration keys --env .env${auth}`
+}

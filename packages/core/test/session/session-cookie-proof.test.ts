@@ -1,0 +1,105 @@
+import { createHmac } from 'node:crypto'
+import { type AuthConfig, defineAuthConfig, type SessionKey, sessionCookieProof } from '@sallyport/core'
+import { expect, test, vi } from 'vitest'
+import { identify } from '../../src/session/authenticate.ts'
+import { reasonOf } from '../support/reason-of.ts'
+
+const baseUrl = 'http://localhost:3000'
+const KEY: SessionKey = { sessionId: 's1', userId: 'u1' }
+const sign = (token: string, secret = 'secret') =>
+  `${token}.${createHmac('sha256', secret).update(token).digest('base64')}`
+/** A token whose signature has characters that cookies must encode. */
+const token =
+  Array.from({ length: 100 }, (_, i) => `token${i}`).find((text) => /[+/].*=/.test(sign(text))) ?? ''
+const signed = sign(token)
+const encoded = encodeURIComponent(signed)
+
+function openScene({ bearer = false } = {}) {
+  let secret = 'secret'
+  const findSession = vi.fn(async (of: string): Promise<SessionKey | null> => (of === token ? KEY : null))
+  const config = defineAuthConfig({
+    baseUrl,
+    bearer,
+    ...sessionCookieProof({ cookie: 'sid', secret: () => secret, findSession }),
+  })
+  return {
+    config,
+    findSession,
+    replaceSecret(next: string) {
+      secret = next
+    },
+    cookie: (value: string) => identifyWith(config, { cookie: value }),
+  }
+}
+
+function identifyWith(config: AuthConfig, headers: Record<string, string>) {
+  const header = (name: string) => ({ 'sec-fetch-site': 'same-origin', ...headers })[name] ?? null
+  return identify({ method: 'GET', header }, 'query', config)
+}
+
+test('looks a token up once, and caches the canonical value of the cookie', async () => {
+  const { config, cookie, findSession } = openScene()
+  expect(await cookie(`sid=${encoded}`)).toMatchObject({ ...KEY, version: null, issuer: baseUrl })
+  expect(await cookie(`sid=${signed}`)).toMatchObject(KEY)
+  expect(findSession).toHaveBeenCalledTimes(1)
+  expect(findSession).toHaveBeenCalledWith(token)
+  expect(config.identityCache.size).toBe(1)
+})
+
+test('an unknown token is SESSION_NOT_FOUND, and looked up again', async () => {
+  const { config, cookie, findSession } = openScene()
+  for (let call = 0; call < 2; call++)
+    expect(await reasonOf(cookie(`sid=${encodeURIComponent(sign('unknown'))}`))).toBe('SESSION_NOT_FOUND')
+  expect(findSession).toHaveBeenCalledTimes(2)
+  expect(config.identityCache.size).toBe(0)
+})
+
+test('a failed lookup is 503, and looked up again', async () => {
+  const { config, cookie, findSession } = openScene()
+  findSession.mockRejectedValueOnce(new Error('no connection'))
+  expect(await reasonOf(cookie(`sid=${encoded}`))).toBe('SESSIONS_UNAVAILABLE')
+  expect(config.identityCache.size).toBe(0)
+  expect(await cookie(`sid=${encoded}`)).toMatchObject(KEY)
+})
+
+test.each([
+  ['unsigned', token],
+  ['forged', `${token}.${'A'.repeat(43)}=`],
+  ['signed with another secret', encodeURIComponent(sign(token, 'other'))],
+  ['wrongly encoded', `${encoded}%`],
+])('a value that is %s is TOKEN_INVALID, without a lookup', async (_name, value) => {
+  const { cookie, findSession } = openScene()
+  expect(await reasonOf(cookie(`sid=${value}`))).toBe('TOKEN_INVALID')
+  expect(findSession).not.toHaveBeenCalled()
+})
+
+test('equal duplicates pass in any spelling, and different ones are COOKIE_CONFLICT', async () => {
+  const { cookie } = openScene()
+  expect(await cookie(`sid=${encoded}; sid=${encoded}`)).toMatchObject(KEY)
+  expect(await cookie(`sid=${encoded}; sid=${signed}`)).toMatchObject(KEY)
+  expect(await reasonOf(cookie(`sid=${encoded}; sid=${sign('other')}`))).toBe('COOKIE_CONFLICT')
+})
+
+test('other cookies are never read, even if the same secret signed them', async () => {
+  const { cookie, findSession } = openScene()
+  expect(await reasonOf(cookie(`sid_data=${encoded}; x-sid=${encoded}`))).toBe('TOKEN_MISSING')
+  expect(findSession).not.toHaveBeenCalled()
+})
+
+test('a new secret rejects values that the old one signed, also cached ones', async () => {
+  const { cookie, replaceSecret } = openScene()
+  await cookie(`sid=${encoded}`)
+  replaceSecret('next')
+  expect(await reasonOf(cookie(`sid=${encoded}`))).toBe('TOKEN_INVALID')
+  expect(await cookie(`sid=${encodeURIComponent(sign(token, 'next'))}`)).toMatchObject(KEY)
+})
+
+test('a bearer token must be signed too, and only the option enables it', async () => {
+  const bearer = (config: AuthConfig, value: string) =>
+    identifyWith(config, { authorization: `Bearer ${value}` })
+  const { config } = openScene({ bearer: true })
+  expect(await bearer(config, encoded)).toMatchObject(KEY)
+  expect(await bearer(config, signed)).toMatchObject(KEY)
+  expect(await reasonOf(bearer(config, token))).toBe('TOKEN_INVALID')
+  expect(await reasonOf(bearer(openScene().config, signed))).toBe('TOKEN_MISSING')
+})

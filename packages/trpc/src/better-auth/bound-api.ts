@@ -1,0 +1,91 @@
+import { type AuthConfig, ConfigurationError } from '@sallyport/core'
+import { readCredentials } from '@sallyport/core/internal/server'
+import { type AuthHandle, authRequest } from '../server/auth-handle.ts'
+import type { AuthContext } from '../server/context.ts'
+import { withStatus } from '../server/errors.ts'
+import { callerHeaders } from './caller-headers.ts'
+import { passCookies, readSessionCookie } from './response-cookies.ts'
+import type { BetterAuthSource } from './source.ts'
+
+/** `auth.api` of Better Auth, bound to one request: its methods don't take `headers`, and return the body. */
+export type BoundBetterAuthApi<Api> = {
+  readonly [Name in keyof Api]: Api[Name] extends (...input: infer Inputs) => infer Output
+    ? BoundMethod<CallerInput<NonNullable<Inputs[0]>>, Output>
+    : never
+}
+
+type CallerInput<Input> = Omit<
+  Input,
+  'headers' | 'request' | 'asResponse' | 'returnHeaders' | 'returnStatus' | 'use' | 'context' | 'path'
+>
+
+type BoundMethod<Input, Output> = object extends Input ? (input?: Input) => Output : (input: Input) => Output
+
+/** Creates `guard.getAuth`. */
+export function createGetAuth<Api extends object>(
+  api: Api,
+  source: BetterAuthSource,
+  config: AuthConfig,
+): (ctx: AuthContext) => { readonly api: BoundBetterAuthApi<Api> } {
+  const handles = new WeakMap<object, AuthHandle>()
+  // The methods are created once, as a prototype, so binding a request costs one object.
+  const methods = {}
+  for (const [name, endpoint] of Object.entries(api)) {
+    if (typeof endpoint !== 'function') continue
+    Object.defineProperty(methods, name, {
+      enumerable: true,
+      // A destructured method stays bound to its request.
+      get(this: object) {
+        const auth = handles.get(this)
+        return auth && ((input?: object) => call(endpoint, { name, input, auth, source, config }))
+      },
+    })
+  }
+  return (ctx) => {
+    const bound = Object.create(methods)
+    handles.set(bound, ctx.auth)
+    return { api: bound }
+  }
+}
+
+interface Call {
+  readonly name: string
+  readonly input: object | undefined
+  readonly auth: AuthHandle
+  readonly source: BetterAuthSource
+  readonly config: AuthConfig
+}
+
+type Endpoint = (input: object) => Promise<{ readonly headers: Headers; readonly response: unknown }>
+
+async function call(endpoint: Endpoint, { name, input, auth, source, config }: Call): Promise<unknown> {
+  const { request, kind } = auth[authRequest]
+  const sent = callerHeaders(request, kind, config)
+  const { headers, response } = await endpoint({ ...input, headers: sent, returnHeaders: true }).catch(
+    rethrow,
+  )
+  if (request.setsHeaders) passCookies(headers, request, config)
+  else if (losesSession(headers, { auth, source, config }))
+    throw new ConfigurationError(
+      `auth.api.${name}() has created a session, and its cookie can't travel over a WebSocket, in a stream, or from a render. Call it in a mutation over HTTP without streaming (httpBatchLink), or with Better Auth's client.`,
+    )
+  return response
+}
+
+/** Returns whether a response sets a new session cookie that the client won't get. */
+function losesSession(
+  headers: Headers,
+  { auth, source, config }: Pick<Call, 'auth' | 'source' | 'config'>,
+): boolean {
+  const cookie = readSessionCookie(headers, source)
+  if (!cookie || cookie === readCredentials(auth[authRequest].request.header, config).token) return false
+  // Plugins such as `nextCookies` set the cookies of a server action.
+  const setsCookies = (source.auth.options.plugins ?? []).some(({ id }) => id.endsWith('-cookies'))
+  return auth.transport !== 'headers' || !setsCookies
+}
+
+/** tRPC responds to unknown errors with 500. */
+function rethrow(error: unknown): never {
+  if (!(error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number')) throw error
+  throw withStatus(error.statusCode, error)
+}

@@ -1,0 +1,29 @@
+import { type AuthConfig, checkOrigin, type RequestKind } from '@sallyport/core'
+import { readCredentials } from '@sallyport/core/internal/server'
+import type { SentRequest } from '../server/auth-handle.ts'
+
+/**
+ * Returns the headers of a request for Better Auth, with the credentials that guards would read: it checks no
+ * origin when its API is called directly, and falls back to the cookies if a bearer token is invalid.
+ * @throws AuthError `ORIGIN_REJECTED` or `COOKIE_CONFLICT`
+ */
+export function callerHeaders(request: SentRequest, kind: RequestKind, config: AuthConfig): Headers {
+  const headers = new Headers()
+  // Pseudo-headers of HTTP/2 start with a colon.
+  for (const [name, value] of request.headers instanceof Headers
+    ? request.headers
+    : Object.entries(request.headers))
+    if (!name.startsWith(':')) for (const each of [value ?? []].flat()) headers.append(name, each)
+  headers.delete('cookie')
+  headers.delete('authorization')
+  const { transport, token } = readCredentials(request.header, config)
+  const cookie = request.header('cookie')
+  if (transport === 'bearer') {
+    // Better Auth would sign a token without a signature.
+    if (token?.includes('.')) headers.set('authorization', `Bearer ${token}`)
+  } else if (cookie !== null) {
+    if (token !== null) checkOrigin(request, kind, config)
+    headers.set('cookie', cookie)
+  }
+  return headers
+}

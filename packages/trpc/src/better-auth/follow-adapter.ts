@@ -1,0 +1,123 @@
+import type { Revocation } from '@sallyport/core'
+import type { Where } from 'better-auth'
+import { follow, type Publish } from './follow.ts'
+
+interface Query {
+  readonly model: string
+  readonly where: Where[]
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** The part of Better Auth's database adapter that changes sessions, and a read of the same rows. */
+export interface WritableAdapter {
+  findMany(query: Query & { readonly limit: number }): Promise<unknown>
+  update(query: Query): Promise<unknown>
+  updateMany(query: Query): Promise<unknown>
+  delete(query: Query): Promise<unknown>
+  deleteMany(query: Query): Promise<unknown>
+  consumeOne?(query: Query): Promise<unknown>
+  incrementOne?(query: Query): Promise<unknown>
+  transaction?(work: (trx: WritableAdapter) => Promise<unknown>): Promise<unknown>
+}
+
+const EVERYONE: Revocation = { sessionId: null, userId: null }
+
+/** A write that changes more rows concerns everyone. */
+const MAX_ROWS = 100
+
+/** What the change of a row may end, by table. Other tables decide nothing about a session. */
+const REVOKED_BY: Readonly<Record<string, { userField?: string; revoked(row: Row): Revocation }>> = {
+  session: {
+    userField: 'userId',
+    revoked: ({ id, userId }) => ({ sessionId: String(id), userId: String(userId) }),
+  },
+  user: { userField: 'id', revoked: ({ id }) => ({ sessionId: null, userId: String(id) }) },
+  member: { userField: 'userId', revoked: ({ userId }) => ({ sessionId: null, userId: String(userId) }) },
+  organizationRole: { revoked: () => EVERYONE },
+}
+
+/**
+ * Publishes every write of Better Auth and its plugins that may end or weaken a session, when it is done and
+ * its transaction is committed, until the returned function is called. They all share this adapter, so its
+ * methods are replaced in place.
+ */
+export function followAdapter(adapter: WritableAdapter, listener: Publish): () => void {
+  return follow(adapter, listener, (publish) => {
+    for (const name of ['update', 'consumeOne', 'incrementOne'] as const) {
+      const write = adapter[name]
+      if (write === undefined) continue
+      adapter[name] = async (query) => {
+        const row = await write.call(adapter, query)
+        if (isRow(row)) for (const revocation of revokedBy(query, [row])) publish(revocation)
+        return row
+      }
+    }
+    for (const name of ['updateMany', 'delete', 'deleteMany'] as const) {
+      const write = adapter[name]
+      adapter[name] = async (query) => {
+        const revocations = await findRevoked(adapter, query)
+        try {
+          return await write.call(adapter, query)
+        } finally {
+          // Also if it failed, because it may have committed.
+          for (const revocation of revocations) publish(revocation)
+        }
+      }
+    }
+    followTransactions(adapter, publish)
+  })
+}
+
+/** Publishes the writes of a transaction when it is over: others don't see them before. */
+function followTransactions(adapter: WritableAdapter, publish: Publish): void {
+  const { transaction } = adapter
+  if (transaction === undefined) return
+  adapter.transaction = async (work) => {
+    const revocations: Revocation[] = []
+    let stop: (() => void) | undefined
+    try {
+      return await transaction.call(adapter, (trx) => {
+        // An adapter without transactions passes itself.
+        if (trx !== adapter) stop = followAdapter(trx, (revocation) => revocations.push(revocation))
+        return work(trx)
+      })
+    } finally {
+      stop?.()
+      for (const revocation of revocations) publish(revocation)
+    }
+  }
+}
+
+/** Returns what a write will revoke. Reads its rows only if the query doesn't name their user. */
+async function findRevoked(adapter: WritableAdapter, query: Query): Promise<readonly Revocation[]> {
+  const { model, where } = query
+  if (REVOKED_BY[model] === undefined) return []
+  const userId = userOf(query)
+  if (userId !== null) return [{ sessionId: null, userId }]
+  try {
+    const rows = await adapter.findMany({ model, where, limit: MAX_ROWS })
+    if (Array.isArray(rows) && rows.length < MAX_ROWS) return revokedBy(query, rows.filter(isRow))
+  } catch {
+    // The call fails or succeeds with Better Auth's own statement.
+  }
+  return [EVERYONE]
+}
+
+/** Returns the user whose rows a query selects; null if it doesn't name one. */
+function userOf({ model, where }: Query): string | null {
+  const userField = REVOKED_BY[model]?.userField
+  if (where.some(({ connector = 'AND' }) => connector !== 'AND')) return null
+  const condition = where.find(({ field, operator = 'eq' }) => field === userField && operator === 'eq')
+  const { value } = condition ?? {}
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null
+}
+
+function revokedBy({ model }: Query, rows: readonly Row[]): readonly Revocation[] {
+  const table = REVOKED_BY[model]
+  return table === undefined ? [] : rows.map(table.revoked)
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,45 @@
+import { AuthError, isBanned, type SessionKey, type SessionReader, type StoredSession } from '@sallyport/core'
+import type { BetterAuthSource } from './source.ts'
+
+/**
+ * Returns a reader that rejects banned users whose session is gone or expired: Better Auth ends the sessions
+ * of a user when it bans them. Reads the user only if there is no session.
+ */
+export function rejectBanned(
+  sessions: SessionReader,
+  { source, now }: { source: BetterAuthSource; now: () => Date },
+): SessionReader {
+  async function rejectUser({ userId }: SessionKey): Promise<null> {
+    const { adapter, options } = await source.load()
+    if (!options.plugins?.some(({ id }) => id === 'admin')) return null
+    const user = await adapter.findOne({ model: 'user', where: [{ field: 'id', value: userId }] })
+    const { banned, banExpires } = user ?? {}
+    const isUnbanned = banned === undefined || banned === null || banned === false || banned === 0
+    if (!isUnbanned) rejectDuring({ until: banExpires == null ? null : new Date(String(banExpires)) })
+    return null
+  }
+
+  function rejectDuring({ until }: { until: Date | null }): void {
+    if (isBanned({ banned: true, banExpires: until }, now())) throw new AuthError('ACCOUNT_BANNED')
+  }
+
+  function check(session: StoredSession): StoredSession {
+    // Better Auth can keep the row and end it instead. Otherwise, Step 2 decides about the ban.
+    if (session.ban !== null && !(session.expiresAt > now())) rejectDuring(session.ban)
+    return session
+  }
+
+  return {
+    findSession(key) {
+      const found = sessions.findSession(key)
+      // Without a promise, because most sessions are found and some drivers return at once.
+      if (found === null) return rejectUser(key)
+      if (isSession(found)) return check(found)
+      return found.then((session) => (session === null ? rejectUser(key) : check(session)))
+    },
+  }
+}
+
+function isSession(found: StoredSession | Promise<StoredSession | null>): found is StoredSession {
+  return !('then' in found)
+}

@@ -1,0 +1,98 @@
+import { type AuthConfig, readCookie, type Session } from '@sallyport/core'
+import { readCredentials, withDeadline } from '@sallyport/core/internal/server'
+import type { RenewSession, SentRequest } from '../server/auth-handle.ts'
+import { callerHeaders } from './caller-headers.ts'
+import { passCookies, readSessionCookie } from './response-cookies.ts'
+import type { BetterAuthSource } from './source.ts'
+
+/** A call waits this long for a renewal. If it takes longer, a later call of the session gets the cookies. */
+const MAX_WAIT_MS = 500
+const RETRY_AFTER_MS = 60_000
+const MAX_ATTEMPTS = 1_000
+
+interface Attempt {
+  /** The response headers of Better Auth; null if it failed or didn't renew the session. Never rejects. */
+  readonly response: Promise<Headers | null>
+  readonly retryAt: number
+  state: 'pending' | 'slow' | 'renewed' | 'failed'
+}
+
+/**
+ * Creates the renewal of sessions, for requests whose response can set cookies. When `updateAge` is due,
+ * Better Auth is called once. Each call that waits for it gets the cookies, because a browser may never
+ * receive the response to one of them. A renewal that fails never fails a call.
+ */
+export function createRenewal(source: BetterAuthSource, config: AuthConfig): RenewSession {
+  /** Renewals by session id, until a call has passed on their cookies. */
+  const attempts = new Map<string, Attempt>()
+
+  function start(sessionId: string, request: SentRequest): Attempt {
+    const attempt: Attempt = {
+      response: callBetterAuth(source, { request, config }).catch(() => null),
+      retryAt: config.now().getTime() + RETRY_AFTER_MS,
+      state: 'pending',
+    }
+    void attempt.response.then((headers) => {
+      attempt.state = headers === null ? 'failed' : 'renewed'
+    })
+    attempts.set(sessionId, attempt)
+    const [oldest] = attempts.keys()
+    if (attempts.size > MAX_ATTEMPTS && oldest !== undefined) attempts.delete(oldest)
+    return attempt
+  }
+
+  async function finish(sessionId: string, attempt: Attempt, request: SentRequest): Promise<void> {
+    try {
+      const headers = await withDeadline(attempt.response, MAX_WAIT_MS)
+      if (headers === null) return
+      attempts.delete(sessionId)
+      passCookies(headers, request, config)
+    } catch {
+      attempt.state = 'slow'
+    }
+  }
+
+  return ({ session }, request) => {
+    const isNeeded = isDue(session, source, config)
+    if (!isNeeded && attempts.size === 0) return null
+    const known = attempts.get(session.id)
+    const isOver = known !== undefined && known.state !== 'renewed' && known.retryAt <= config.now().getTime()
+    if (isOver) attempts.delete(session.id)
+    const attempt = isOver ? undefined : known
+    if (!request.setsHeaders || attempt?.state === 'failed' || attempt?.state === 'slow') return null
+    if (attempt !== undefined) return finish(session.id, attempt, request)
+    if (!isNeeded || !isRenewable(session, request, source)) return null
+    return finish(session.id, start(session.id, request), request)
+  }
+}
+
+/** Runs on every call. */
+function isDue({ expiresAt }: Session, { current }: BetterAuthSource, config: AuthConfig): boolean {
+  if (current === undefined) return false
+  const { expiresIn, updateAge } = current.sessionConfig
+  return expiresAt.getTime() - (expiresIn - updateAge) * 1000 <= config.now().getTime()
+}
+
+/** Impersonations last for an hour. Better Auth tells them from other sessions only by the cookie. */
+function isRenewable(session: Session, request: SentRequest, { auth, current }: BetterAuthSource): boolean {
+  if (current === undefined || auth.options.session?.disableSessionRefresh) return false
+  if ('impersonatedBy' in session && session.impersonatedBy) return false
+  return readCookie(request.header('cookie'), current.authCookies.dontRememberToken.name, () => true) === null
+}
+
+/** Returns null unless the response sets the caller's own session cookie again. */
+async function callBetterAuth(
+  source: BetterAuthSource,
+  { request, config }: { request: SentRequest; config: AuthConfig },
+): Promise<Headers | null> {
+  const { api, options } = source.auth
+  const { headers }: { headers: unknown } = await api.getSession({
+    headers: callerHeaders(request, 'query', config),
+    query: { disableCookieCache: true },
+    returnHeaders: true,
+    ...(options.session?.deferSessionRefresh && { method: 'POST' }),
+  })
+  if (!(headers instanceof Headers)) return null
+  const { token } = readCredentials(request.header, config)
+  return readSessionCookie(headers, source) === token ? headers : null
+}

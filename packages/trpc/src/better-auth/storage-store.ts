@@ -1,0 +1,37 @@
+import { AuthError, type AuthStore, type SessionKey, type SessionReader } from '@sallyport/core'
+import { memoryFeed } from '@sallyport/core/internal/server'
+import { toStoredSession } from './adapter-store.ts'
+import type { KnownTokens } from './known-tokens.ts'
+import type { BetterAuthSource } from './source.ts'
+
+/** Creates Step 2 for sessions that are only in Better Auth's secondary storage. */
+export function storageStore(
+  source: BetterAuthSource,
+  { issuer, tokens }: { issuer: () => string; tokens: KnownTokens },
+): AuthStore {
+  const sessions: SessionReader = {
+    async findSession(key) {
+      const { internalAdapter } = await source.load()
+      const token = tokens.tokenOf(key.sessionId) ?? (await findToken(key))
+      const found = token === null ? null : await internalAdapter.findSession(token)
+      if (found === null) return null
+      const { banExpires } = found.user
+      // The storage holds text.
+      const user = { ...found.user, banExpires: banExpires == null ? null : new Date(String(banExpires)) }
+      return toStoredSession(found.session, { user, issuer: issuer() })
+    },
+  }
+
+  /** Looks for a session whose token was evicted. @throws AuthError if only the cookie can prove it again */
+  async function findToken({ sessionId, userId }: SessionKey): Promise<string | null> {
+    const { internalAdapter } = await source.load()
+    const listed = await internalAdapter.listSessions(userId)
+    if (listed.length === 0) return null
+    const token = listed.find(({ id }) => id === sessionId)?.token
+    if (typeof token !== 'string') throw new AuthError('TOKEN_INVALID')
+    tokens.add(token, { sessionId, userId })
+    return token
+  }
+
+  return { sessions, revocations: memoryFeed() }
+}

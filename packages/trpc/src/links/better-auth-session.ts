@@ -1,0 +1,133 @@
+import { AuthClientError, clientError } from '../client/auth-client-error.ts'
+import { backOff } from '../client/back-off.ts'
+import { createStore } from '../client/client-session.ts'
+import { isOnServer } from '../client/on-server.ts'
+import { hold } from '../client/receipt.ts'
+import { hydrate, type SessionEvent, transition } from '../client/session-state.ts'
+import type { LinkSession } from './link-session.ts'
+
+/** The part of Better Auth's client that links use. */
+export interface BetterAuthClient {
+  readonly $store: { readonly atoms: Readonly<Record<string, Atom>> }
+}
+
+interface Atom {
+  get(): SessionValue
+  listen(listener: () => void): () => void
+}
+
+interface SessionValue {
+  readonly data: {
+    readonly session: { readonly id: string; readonly userId: string; readonly expiresAt: Date }
+  } | null
+  readonly error: { readonly status: number; readonly message?: string } | null
+  readonly isPending: boolean
+  readonly isRefetching: boolean
+  refetch(params: { query: { disableCookieCache: boolean } }): Promise<void>
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+const MINUTE_MS = 60 * 1_000
+const MAX_WAIT_MS = 5_000
+
+/**
+ * Follows the session of Better Auth's client from the first call on. When its id changes, by a sign-in, a
+ * sign-out, or an impersonation, so does the user. Asks the server daily, which renews the session when due.
+ */
+export function betterAuthSession({ $store }: BetterAuthClient): LinkSession {
+  const { session: atom, $sessionSignal: signal } = $store.atoms
+  const { get, set, subscribe } = createStore(hydrate(undefined))
+  const isServer = isOnServer()
+  let isFollowing = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let refetching: Promise<void> | undefined
+  /** Set between a sign-in or sign-out and Better Auth's response to `getSession`. */
+  let settle: (() => void) | undefined
+  let settled: Promise<void> | undefined
+
+  function follow(): void {
+    if (isFollowing || isServer || !atom) return
+    isFollowing = true
+    atom.listen(apply)
+    signal?.listen(() => {
+      settled ??= new Promise((resolve) => {
+        settle = resolve
+        setTimeout(resolve, MAX_WAIT_MS)
+      })
+    })
+    apply()
+  }
+
+  function dispatch(event: SessionEvent): void {
+    const next = transition(get(), event)
+    if (next !== get()) set(next)
+  }
+
+  function apply(): void {
+    const value = atom?.get()
+    if (!value || value.isPending || value.isRefetching) return
+    dispatch(toEvent(value))
+    settle?.()
+    settled = settle = undefined
+    clearTimeout(timer)
+    const { data, error } = value
+    const remaining = Number(data?.session.expiresAt) - Date.now()
+    const delay = error ? backOff(get().failures, null) : Math.max(MINUTE_MS, Math.min(DAY_MS, remaining / 2))
+    if (error ? error.status !== 401 : data) timer = setTimeout(refetch, delay)
+  }
+
+  function toEvent({ data, error }: SessionValue): SessionEvent {
+    const { held, ended } = get()
+    if (error && error.status !== 401) {
+      const { status, message = '' } = error
+      return { type: 'failed', error: new AuthClientError(status, { code: 'UNKNOWN', message }) }
+    }
+    if (!data) return { type: 'ended', error: clientError('SESSION_NOT_FOUND'), seq: held?.seq }
+    const { id: sessionId, userId } = data.session
+    const seq = Math.max(Date.now(), (held?.seq ?? 0) + 1, ended.seq + 1)
+    const jwt = hold({ userId, sessionId, expiresIn: Number.POSITIVE_INFINITY, seq })
+    return { type: 'received', jwt, isNew: held !== null && held.sessionId !== sessionId }
+  }
+
+  function refetch(): Promise<void> {
+    follow()
+    refetching ??= Promise.resolve(atom?.get().refetch({ query: { disableCookieCache: true } })).finally(
+      () => {
+        refetching = undefined
+      },
+    )
+    return refetching
+  }
+
+  return {
+    get,
+    dispatch,
+    getState: () => get().shown,
+    subscribe(listener) {
+      follow()
+      // The same listener may subscribe twice.
+      return subscribe(() => listener())
+    },
+    server: isServer && { hasCookies: true },
+    tokens: undefined,
+    fetchEndpoint: () => Promise.reject(clientError('UNKNOWN')),
+    async refreshIfDue() {
+      follow()
+      await settled
+    },
+    async refreshAfter(generation) {
+      if (get().generation > generation) return
+      await refetch()
+      const { shown, generation: current } = get()
+      if (current <= generation) throw shown.error ?? clientError('SESSION_NOT_FOUND')
+    },
+    async isSuperseded(generation) {
+      await settled
+      return get().generation > generation
+    },
+    report(reason, userChanges) {
+      const isOver = /^(SESSION_(NOT_FOUND|EXPIRED)|ACCOUNT_BANNED)$/.test(reason)
+      if (isOver && userChanges === get().shown.userChanges) void refetch()
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** The part of a Fastify instance that the plugin of {@link createHandler} uses. */
+export interface FastifyRoutes {
+  removeAllContentTypeParsers(): unknown
+  addContentTypeParser(type: string, parser: (request: unknown, body: unknown, done: Done) => void): unknown
+  all(path: string, respond: (request: Raw<IncomingMessage>, reply: Raw<ServerResponse>) => unknown): unknown
+}
+
+type Done = (error: null) => void
+
+interface Raw<Message> {
+  readonly raw: Message
+}
+
+type Respond = (
+  request: Request,
+  connection: { readonly remoteAddress?: string | undefined },
+) => Promise<Response>
+
+/** Adds routes to an instance of Fastify, in which it doesn't read bodies. */
+export function addRoutes(routes: FastifyRoutes, paths: readonly string[], respond: Respond): void {
+  routes.removeAllContentTypeParsers()
+  routes.addContentTypeParser('*', (_request, _body, done) => done(null))
+  for (const path of paths)
+    routes.all(path, ({ raw }, reply) => {
+      const request = toRequest(raw, reply.raw)
+      return request === null ? new Response('Bad Request', { status: 400 }) : respond(request, raw.socket)
+    })
+}
+
+/** Returns null if the `Host` or the path is invalid. */
+function toRequest(message: IncomingMessage, response: ServerResponse): Request | null {
+  const { method = 'GET', rawHeaders, headers: known, url: path = '/' } = message
+  const url = `http://${known.host ?? 'localhost'}${path}`
+  if (!URL.canParse(url)) return null
+  const headers = new Headers()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
+    // Those of HTTP/2.
+    if (!name.startsWith(':')) headers.append(name, value)
+  }
+  const gone = new AbortController()
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort()
+  })
+  const body = ['GET', 'HEAD'].includes(method) ? null : bodyOf(message)
+  // Streams require `duplex`, which the DOM types lack.
+  const init = { method, headers, signal: gone.signal, body, duplex: 'half' }
+  return new Request(url, init)
+}
+
+function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array> {
+  // A body that is too large must not end the connection before the response.
+  const chunks: AsyncIterator<Uint8Array> = message.iterator({ destroyOnReturn: false })
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    async cancel() {
+      await chunks.return?.()
+    },
+  })
+}

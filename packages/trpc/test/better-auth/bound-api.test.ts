@@ -1,0 +1,99 @@
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { authRequest } from '../../src/server/auth-handle.ts'
+import { openApp } from './open-app.ts'
+
+async function openSignedIn() {
+  const app = await openApp()
+  await app.signUp()
+  return { ...app, ...(await app.signIn()) }
+}
+
+const reasonOf = async (response: Response) => (await response.json()).error?.data
+
+test("getAuth(ctx).api makes calls as the caller, and its cookies travel with tRPC's response", async () => {
+  const app = await openSignedIn()
+  expect(await (await app.call('signedIn')).json()).toEqual({ result: { data: 'ada@example.com' } })
+  const former = String(app.jar)
+  expect((await app.call('changePassword', {}, 'POST')).status).toBe(200)
+  expect(String(app.jar)).not.toBe(former)
+  expect((await app.call('me', { cookie: former })).status).toBe(401)
+  expect((await app.call()).status).toBe(200)
+  expect((await app.call('signOut', {}, 'POST')).status).toBe(200)
+  expect(String(app.jar)).toBe('')
+})
+
+test('a bearer client gets the new token', async () => {
+  const app = await openSignedIn()
+  const authorization = `Bearer ${app.headers.get('set-auth-token')}`
+  const { headers } = await app.responds('changePassword', { authorization }, 'POST')
+  expect(headers.getSetCookie()).toEqual([])
+  const renewed = { authorization: `Bearer ${headers.get('set-auth-token')}` }
+  expect((await app.responds('me', renewed)).status).toBe(200)
+})
+
+test('a new session whose cookie would be lost is an error', async () => {
+  const app = await openSignedIn()
+  const { auth } = app.guard.headers(
+    new Headers({ cookie: String(app.jar), 'sec-fetch-site': 'same-origin' }),
+  )
+  const { api } = app.guard.getAuth({ auth })
+  const change = api.changePassword({
+    body: {
+      currentPassword: 'a long enough password',
+      newPassword: 'another password',
+      revokeOtherSessions: true,
+    },
+  })
+  await expect(change).rejects.toThrow(/changePassword\(\) has created a session/)
+  const streamed = await app.call('signOut?batch=1', { 'trpc-accept': 'application/jsonl' }, 'POST')
+  expect(streamed.status).toBe(200)
+})
+
+test("Better Auth's errors keep their status", async () => {
+  const app = await openSignedIn()
+  expect(await reasonOf(await app.call('unban', {}, 'POST'))).toMatchObject({ code: 'FORBIDDEN' })
+  expect(await reasonOf(await app.call('unban', { cookie: '' }, 'POST'))).toMatchObject({
+    code: 'UNAUTHORIZED',
+  })
+})
+
+describe('credentials that guards reject', () => {
+  test('cookies of a foreign origin', async () => {
+    const app = await openSignedIn()
+    const response = await app.call('signedIn', {
+      'sec-fetch-site': 'cross-site',
+      origin: 'https://evil.test',
+    })
+    expect(response.status).not.toBe(200)
+  })
+
+  test('cookies beside an invalid bearer token', async () => {
+    const app = await openSignedIn()
+    const response = await app.call('signedIn', { authorization: 'Bearer forged.token' })
+    expect(await response.json()).toEqual({ result: { data: null } })
+  })
+
+  test('an unsigned bearer token, with a cause that names the header', async () => {
+    const app = await openSignedIn()
+    const { auth } = app.guard.headers(new Headers({ authorization: `Bearer ${app.response.token}` }))
+    const identified = auth[authRequest].authenticate(app.store, 'query')
+    await expect(identified).rejects.toMatchObject({
+      reason: 'TOKEN_INVALID',
+      cause: { message: expect.stringContaining('set-auth-token') },
+    })
+    const response = await app.responds('signedIn', { authorization: `Bearer ${app.response.token}` })
+    expect(await response.json()).toEqual({ result: { data: null } })
+  })
+})
+
+test('the methods have the types of auth.api, without headers', async () => {
+  const app = await openApp()
+  const { auth } = app.guard.headers(new Headers())
+  const { api } = app.guard.getAuth({ auth })
+  expectTypeOf<Awaited<ReturnType<typeof api.getSession>>>().toEqualTypeOf<
+    Awaited<ReturnType<typeof app.auth.api.getSession>>
+  >()
+  expectTypeOf(api.signOut).toBeCallableWith()
+  // @ts-expect-error The body is missing.
+  await expect(api.signInEmail()).rejects.toThrow()
+})

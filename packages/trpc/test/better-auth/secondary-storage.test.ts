@@ -1,0 +1,102 @@
+import { authStore } from '@sallyport/core/internal/server'
+import { afterAll, expect, test, vi } from 'vitest'
+import { createKnownTokens } from '../../src/better-auth/known-tokens.ts'
+import { openScene, reasonsOf } from './open-scene.ts'
+
+/** Creates a storage in memory. */
+function openStorage() {
+  const values = new Map<string, string>()
+  const take = (key: string) => {
+    const value = values.get(key) ?? null
+    values.delete(key)
+    return value
+  }
+  return {
+    values,
+    get: async (key: string) => values.get(key) ?? null,
+    set: async (key: string, value: string) => void values.set(key, value),
+    delete: async (key: string) => void values.delete(key),
+    getAndDelete: async (key: string) => take(key),
+    increment: async () => 1,
+  }
+}
+
+const modes = {
+  'without rows': {},
+  'with rows': { storeSessionInDatabase: true },
+  'with preserved rows': { storeSessionInDatabase: true, preserveSessionInDatabase: true },
+}
+
+for (const [mode, session] of Object.entries(modes)) {
+  const storage = openStorage()
+  const scene = await openScene({ secondaryStorage: storage, session })
+  afterAll(() => scene.close())
+  const { api } = scene.auth
+  const root = await scene.signUpAdmin()
+  const [own, byRoot] = [(headers: Headers) => ({ headers }), { headers: root.headers }]
+  const gone = mode === 'with preserved rows' ? 'SESSION_EXPIRED' : 'SESSION_NOT_FOUND'
+
+  test.for<
+    [name: string, reason: string, revoke: (user: typeof root, other: typeof root) => Promise<unknown>]
+  >([
+    ['signOut', gone, ({ headers }) => api.signOut(own(headers))],
+    ['revokeSession', gone, ({ token }, { headers }) => api.revokeSession({ headers, body: { token } })],
+    ['revokeSessions', gone, (_, { headers }) => api.revokeSessions(own(headers))],
+    ['revokeOtherSessions', gone, (_, { headers }) => api.revokeOtherSessions(own(headers))],
+    ['revokeUserSessions', gone, ({ userId }) => api.revokeUserSessions({ ...byRoot, body: { userId } })],
+    ['banUser', 'ACCOUNT_BANNED', ({ userId }) => api.banUser({ ...byRoot, body: { userId } })],
+    ['removeUser', 'SESSION_NOT_FOUND', ({ userId }) => api.removeUser({ ...byRoot, body: { userId } })],
+    ['deleteUser', 'SESSION_NOT_FOUND', ({ headers }) => api.deleteUser({ headers, body: {} })],
+  ])(`${mode}: %s ends calls and streams`, async ([name, reason, revoke]) => {
+    const user = await scene.signUp()
+    const streams = await scene.openStreams(user.cookie)
+    const other = await scene.signIn(user.email)
+    const reads = vi.spyOn(scene.db[authStore].sessions, 'findSession')
+    await revoke(user, other)
+    // The lease would read again after 2 s.
+    expect(reads).toHaveBeenCalled()
+    reads.mockRestore()
+    // It ends the sessions before it deletes them.
+    const ofStreams = name === 'removeUser' ? gone : reason
+    expect(await reasonsOf(streams)).toEqual([ofStreams, ofStreams])
+    expect(await scene.call(user.cookie)).toBe(reason)
+  })
+
+  test(`${mode}: a failed read is 503, and a lost session is not accepted`, async () => {
+    const user = await scene.signUp()
+    expect(await scene.call(user.cookie)).toBeNull()
+    const { internalAdapter, adapter } = await scene.auth.$context
+    const fail = () => Promise.reject(new Error('no connection'))
+    const broken = [vi.spyOn(storage, 'get'), vi.spyOn(adapter, 'findOne')]
+    for (const spy of broken) spy.mockImplementation(fail)
+    await expect(internalAdapter.findSession(user.token)).rejects.toThrow()
+    expect(await scene.call(user.cookie)).toBe('SESSIONS_UNAVAILABLE')
+    for (const spy of broken) spy.mockRestore()
+    expect(await scene.call(user.cookie)).toBeNull()
+  })
+}
+
+test('a session whose token was evicted is found again, or must be proved again', async () => {
+  const storage = openStorage()
+  const scene = await openScene({ secondaryStorage: storage })
+  const user = await scene.signUp()
+  const { internalAdapter } = await scene.auth.$context
+  const found = await internalAdapter.findSession(user.token)
+  const key = { sessionId: String(found?.session.id), userId: user.userId }
+  const { sessions } = scene.db[authStore]
+  // This process has not seen the cookie.
+  expect(await sessions.findSession(key)).toMatchObject({ id: key.sessionId })
+  await expect(sessions.findSession({ ...key, sessionId: 'other' })).rejects.toMatchObject({
+    reason: 'TOKEN_INVALID',
+  })
+  await scene.close()
+})
+
+test('tokens are bounded, and the oldest is evicted first', () => {
+  const tokens = createKnownTokens(2)
+  const key = (sessionId: string) => ({ sessionId, userId: 'u' })
+  for (const id of ['a', 'b', 'a', 'c']) tokens.add(`token of ${id}`, key(id))
+  expect(['a', 'b', 'c'].map(tokens.tokenOf)).toEqual(['token of a', undefined, 'token of c'])
+  expect(tokens.sessionOf('token of b')).toBeUndefined()
+  expect(tokens.sessionOf('token of a')).toEqual(key('a'))
+})

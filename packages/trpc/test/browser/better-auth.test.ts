@@ -1,0 +1,35 @@
+// The links with Better Auth's own client, in a real browser.
+import { expect, test, vi } from 'vitest'
+import { launchChromium } from './launch-chromium.ts'
+import { serveBetterAuth } from './serve-better-auth.ts'
+
+const wait = (test: () => Promise<void>) => vi.waitFor(test, { timeout: 10_000, interval: 50 })
+
+test.each(['ws', 'sse'] as const)('a stream over %s follows the session of the page', async (transport) => {
+  await using site = await serveBetterAuth()
+  const browser = await launchChromium()
+  if (typeof browser === 'string') return expect.fail(browser)
+  const page = await browser.newPage()
+  const run = (call: string) => page.evaluate<string[]>(`bundled.${call}`)
+  await page.goto(site.origin)
+  for (const email of ['ada@example.com', 'bob@example.com']) await run(`signUp('${email}')`)
+  await run("signIn('ada@example.com')")
+  await run(`follow('${transport}')`)
+  await wait(async () => expect((await run('read()')).length).toBeGreaterThan(3))
+  expect(new Set(await run('read()'))).toEqual(new Set(['ada@example.com']))
+
+  // Another user signs in on the same page.
+  await run("signIn('bob@example.com')")
+  await wait(async () => expect((await run('read()')).at(-1)).toBe('complete'))
+  const count = (await run('read()')).length
+  await run(`follow('${transport}')`)
+  await wait(async () => expect((await run('read()')).length).toBeGreaterThan(3))
+  expect(new Set(await run('read()'))).toEqual(new Set(['bob@example.com']))
+  expect(count).toBeGreaterThan(3)
+  expect(await run('me()')).toBe('bob@example.com')
+
+  await run('signOut()')
+  await wait(async () => expect((await run('read()')).at(-1)).toMatch(/complete|error/))
+  expect(await run('me()')).toBe('SESSION_NOT_FOUND')
+  await browser.close()
+})

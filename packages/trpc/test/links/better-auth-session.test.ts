@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { betterAuthSession } from '../../src/links/better-auth-session.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  vi.stubGlobal('location', new URL('http://localhost:3000'))
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** The atoms of Better Auth's client. */
+function createClient() {
+  const listeners = { session: new Set<() => void>(), signal: new Set<() => void>() }
+  const refetch = vi.fn(async (_: object) => {})
+  let value = { data: null as Data, error: null as Failure, isPending: true, isRefetching: false, refetch }
+  const atom = (name: keyof typeof listeners) => ({
+    get: () => value,
+    listen: (listener: () => void) => {
+      listeners[name].add(listener)
+      return () => listeners[name].delete(listener)
+    },
+  })
+  const emit = (name: keyof typeof listeners) => {
+    for (const listener of listeners[name]) listener()
+  }
+  return {
+    refetch,
+    client: { $store: { atoms: { session: atom('session'), $sessionSignal: atom('signal') } } },
+    signal: () => emit('signal'),
+    show(id: string | null, error: Failure = null) {
+      const expiresAt = new Date(Date.now() + 7 * DAY_MS)
+      value = {
+        ...value,
+        isPending: false,
+        data: id ? { session: { id, userId: `user of ${id}`, expiresAt } } : null,
+        error,
+      }
+      emit('session')
+    },
+  }
+}
+
+type Data = { session: { id: string; userId: string; expiresAt: Date } } | null
+type Failure = { status: number; message: string } | null
+
+test('the user changes with the id of the session, and not with its renewal', () => {
+  const { client, show } = createClient()
+  const session = betterAuthSession(client)
+  session.subscribe(() => {})
+  expect(session.getState().status).toBe('loading')
+  show('one')
+  expect(session.getState()).toMatchObject({ status: 'authenticated', userId: 'user of one', userChanges: 0 })
+  show('one')
+  expect(session.getState().userChanges).toBe(0)
+  show('two')
+  expect(session.getState()).toMatchObject({ sessionId: 'two', userChanges: 1 })
+  show(null)
+  expect(session.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 2 })
+  show('two')
+  expect(session.getState()).toMatchObject({ status: 'authenticated', userChanges: 3 })
+})
+
+test('calls wait from a sign-in until the session is known', async () => {
+  const { client, show, signal } = createClient()
+  const session = betterAuthSession(client)
+  await session.refreshIfDue()
+  show('one')
+  signal()
+  const sent = vi.fn()
+  const call = session.refreshIfDue().then(sent)
+  await Promise.resolve()
+  expect(sent).not.toHaveBeenCalled()
+  show('two')
+  await call
+  expect(session.getState().sessionId).toBe('two')
+})
+
+test('the session is requested daily, past the cookie cache, and not after a sign-out', async () => {
+  const { client, show, refetch } = createClient()
+  betterAuthSession(client).subscribe(() => {})
+  show('one')
+  await vi.advanceTimersByTimeAsync(DAY_MS - 1)
+  expect(refetch).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  expect(refetch).toHaveBeenCalledExactlyOnceWith({ query: { disableCookieCache: true } })
+  show(null)
+  await vi.advanceTimersByTimeAsync(2 * DAY_MS)
+  expect(refetch).toHaveBeenCalledTimes(1)
+})
+
+test('an outage keeps the user, and the request is repeated', async () => {
+  const { client, show, refetch } = createClient()
+  const session = betterAuthSession(client)
+  session.subscribe(() => {})
+  show('one')
+  show('one', { status: 503, message: 'Down' })
+  expect(session.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(refetch).toHaveBeenCalledTimes(1)
+})
