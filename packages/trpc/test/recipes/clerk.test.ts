@@ -28,7 +28,7 @@ const rows = await setEnvironment(TABLES, {
   ...{ CLERK_API_URL, CLERK_WEBHOOK_SECRET, CLERK_FRONTEND_API: CLERK_API_URL, CLERK_SECRET_KEY: 'sk_test' },
 })
 const { authConfig } = await import('./clerk/auth.config.ts')
-const { answerWebhook, pool } = await import('./clerk/mirror.ts')
+const { answerWebhook, pool } = await import('./clerk/clerk.ts')
 const { db, store } = await import('./clerk/database.ts')
 afterAll(async () => {
   await store.close()

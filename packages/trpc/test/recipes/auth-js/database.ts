@@ -4,10 +4,14 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { authConfig } from './auth.config.ts'
 import { oldDatabase } from './old-app.ts'
 
-const mapping = {
-  issuer: authConfig.issuer,
-  session: { columns: { expiresAt: 'expires', lastAuthenticatedAt: 'createdAt' } },
-  user: { columns: { role: null, banned: null, banExpires: null } },
-}
-export const store = await openPostgresStore({ pool: oldDatabase }, { mapping })
+export const store = await openPostgresStore(
+  { pool: oldDatabase },
+  {
+    mapping: {
+      issuer: authConfig.issuer,
+      session: { columns: { expiresAt: 'expires', lastAuthenticatedAt: 'createdAt' } },
+      user: { columns: { role: null, banned: null, banExpires: null } },
+    },
+  },
+)
 export const db = withAuthStore(drizzle(oldDatabase), store)

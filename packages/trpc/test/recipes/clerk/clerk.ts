@@ -10,16 +10,16 @@ const SESSION = `with added as (
     insert into clerk_user select $1::jsonb->>'user_id', false, 0 on conflict do nothing)
   insert into clerk_session select e->>'id', e->>'user_id',
     case when $2 = 'session.created' and e->>'status' = 'active'
-      then to_timestamp((e->>'expire_at')::float8 / 1000) else '2001-01-01' end,
-    case when e->>'actor' is null then to_timestamp((e->>'created_at')::float8 / 1000) end
-  from (select $1::jsonb as e) as sent where e->>'status' <> 'pending'
+      then to_timestamp((e->>'expire_at')::float8/1000) else '2001-01-01' end,
+    case when e->>'actor' is null then to_timestamp((e->>'created_at')::float8/1000) end
+  from (select $1::jsonb e) sent where e->>'status' <> 'pending'
   on conflict (id) do update set expires_at = least(clerk_session.expires_at, excluded.expires_at)`
 
 /** A deletion has neither value, so it is a ban that stays. */
 const USER = `insert into clerk_user select e->>'id',
     coalesce((e->>'banned')::boolean, true), coalesce((e->>'updated_at')::float8, 'infinity')
-  from (select $1::jsonb as e) as sent
-  on conflict (id) do update set banned = excluded.banned, updated_at = excluded.updated_at
+  from (select $1::jsonb e) sent
+  on conflict (id) do update set (banned, updated_at) = (excluded.banned, excluded.updated_at)
   where clerk_user.updated_at <= excluded.updated_at`
 
 export async function mirror(type: string, resource: unknown): Promise<void> {
