@@ -10,7 +10,7 @@ import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from '.
 import { type CookieAttributes, type CookieNames, cookieNames } from './request/cookie.ts'
 import { requireCookieDomain, requireCookiePrefix, requireCrossSite } from './request/cookie-settings.ts'
 import type { SessionLifetimes } from './session/lifetime.ts'
-import type { SessionUser } from './session/session.ts'
+import type { Session, SessionUser } from './session/session.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 /** A hundred years. Longer lifetimes could end after the last valid date. */
@@ -79,11 +79,18 @@ export interface AuthConfigOptions {
     whenFull?: 'evict-oldest' | 'reject'
     /** Change the session secret at every refresh. A replayed secret ends the session. @default false */
     rotateSessionToken?: boolean
-    /** Seconds after a sign-in in which changes such as deleting the account are allowed. @default 900 */
+    /**
+     * Seconds after a sign-in in which changes such as deleting the account are allowed; `Infinity` for no
+     * limit. @default 900
+     */
     freshForSeconds?: number
   }
   /** Returns the roles of a user for `requireRole`. @default ({ role }) => [role] */
   rolesOf?: RolesOf
+  /** Returns the roles of a member for `requireOrganizationRole`. @default (role) => [role] */
+  memberRolesOf?: MemberRolesOf
+  /** Returns whether a session has permissions, for `requirePermission` of a guard. @default () => false */
+  hasPermissions?: HasPermissions
   /** Receives sign-ins, revocations, bans, and rejections; see {@link AuthEvent}. */
   onEvent?: EventListener
   /** The clock, for tests. @default () => new Date() */
@@ -91,6 +98,18 @@ export interface AuthConfigOptions {
 }
 
 type RolesOf = (user: SessionUser) => readonly string[]
+type MemberRolesOf = (role: string) => readonly string[]
+type HasPermissions = (session: Session, request: PermissionRequest) => boolean
+
+/** The actions that a caller needs, by resource. */
+export type Permissions = Readonly<Record<string, readonly string[]>>
+
+/** The permissions that a call needs, and whose roles must give them. */
+export interface PermissionRequest {
+  readonly permissions: Permissions
+  /** `user`: the roles of the user. `organization`: their roles in the active organization of the session. */
+  readonly of: 'user' | 'organization'
+}
 
 /** The settings that both steps read, without private keys, database, or plugins. */
 export interface AuthConfig {
@@ -122,6 +141,8 @@ export interface AuthConfig {
   /** Unchecked: invalid entries are an error where addresses are read. */
   readonly trustedProxies: readonly string[]
   readonly rolesOf: RolesOf
+  readonly memberRolesOf: MemberRolesOf
+  readonly hasPermissions: HasPermissions
   readonly onEvent: EventListener | undefined
   /** Skips the signature of verified tokens, never Step 2. */
   readonly identityCache: IdentityCache
@@ -186,7 +207,7 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     () => requirePositiveOrNone('session.maxSessionsPerUser', maxSessionsPerUser),
     () => requireOneOf('session.whenFull', whenFull, ['evict-oldest', 'reject']),
     () => requireOneOf('session.rotateSessionToken', rotateSessionToken, [true, false]),
-    () => requirePositive('session.freshForSeconds', freshForSeconds),
+    () => requirePositiveOrNone('session.freshForSeconds', freshForSeconds),
   ])
   const { origin, protocol } = new URL(baseUrl)
   const secure = protocol === 'https:'
@@ -214,6 +235,8 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     freshForSeconds,
     trustedProxies: options.trustedProxies ?? [],
     rolesOf: options.rolesOf ?? roleOf,
+    memberRolesOf: options.memberRolesOf ?? memberRoleOf,
+    hasPermissions: options.hasPermissions ?? hasNone,
     onEvent: options.onEvent,
     identityCache: createIdentityCache(cacheSize),
     now: options.now ?? (() => new Date()),
@@ -237,10 +260,13 @@ const SETTINGS: readonly (keyof AuthConfig)[] = [
   ] as const),
   ...(['jwtLifetimeSeconds', 'sessionLifetimeSeconds', 'lookupTimeoutMs', 'lifetimes'] as const),
   ...(['maxSessionsPerUser', 'whenFull', 'rotateSessionToken', 'freshForSeconds'] as const),
-  ...(['trustedProxies', 'rolesOf', 'onEvent', 'identityCache', 'now'] as const),
+  ...(['trustedProxies', 'rolesOf', 'memberRolesOf', 'hasPermissions'] as const),
+  ...(['onEvent', 'identityCache', 'now'] as const),
 ]
 
 const roleOf: RolesOf = ({ role }) => [role]
+const memberRoleOf: MemberRolesOf = (role) => [role]
+const hasNone: HasPermissions = () => false
 const NO_LIMIT = Number.POSITIVE_INFINITY
 const OWN_CLAIMS = { userId: 'userId', sessionId: 'sessionId' }
 

@@ -3,7 +3,13 @@ export { type ProvedSession, type ValidateOptions, validateSession } from './ses
 
 // Both steps are above. Below is what they need and what builds on them.
 
-export { type AuthConfig, type AuthConfigOptions, defineAuthConfig } from './config.ts'
+export {
+  type AuthConfig,
+  type AuthConfigOptions,
+  defineAuthConfig,
+  type PermissionRequest,
+  type Permissions,
+} from './config.ts'
 export type { SessionDatabase } from './database/session-database.ts'
 export type { AuthEvent, AuthEventType, EventListener, PluginEvent, RevocationCause } from './events/event.ts'
 export type { Identity } from './jwt/identity.ts'

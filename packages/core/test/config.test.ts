@@ -36,9 +36,10 @@ test('needs only a base URL and keys: 15 minutes, 30 days, cookies named service
 
 test('accepts Infinity where a setting may be unlimited', () => {
   const none = Number.POSITIVE_INFINITY
-  const session = { absoluteLifetimeSeconds: none, idleTimeoutSeconds: none, maxSessionsPerUser: none }
-  const config = defineAuthConfig({ baseUrl, jwks, session })
-  expect({ ...config.lifetimes, maxSessionsPerUser: config.maxSessionsPerUser }).toMatchObject(session)
+  const lifetimes = { absoluteLifetimeSeconds: none, idleTimeoutSeconds: none }
+  const limits = { maxSessionsPerUser: none, freshForSeconds: none }
+  const config = defineAuthConfig({ baseUrl, jwks, session: { ...lifetimes, ...limits } })
+  expect(config).toMatchObject({ lifetimes, ...limits })
 })
 
 describe('the other names of this machine', () => {

@@ -4,9 +4,11 @@ export type { AuthHandle, Transport } from './server/auth-handle.ts'
 export {
   type BoundSession,
   bindSession,
+  type GuardSource,
   type OptionalSessionContextOf,
   type SensitiveSessionContextOf,
   type SessionContextOf,
+  type SessionSource,
 } from './server/bind-session.ts'
 export {
   type ActionContext,
@@ -33,7 +35,9 @@ export type { AuthorizedHandle, SessionContext } from './server/guard.ts'
 export { limitBody } from './server/limit-body.ts'
 export type { Middleware } from './server/middleware.ts'
 export { type RateLimitContext, type RateLimitOptions, rateLimit } from './server/rate-limit.ts'
-export { type OrganizationContext, requireOrganizationRole, requireRole } from './server/require-role.ts'
+export type { OrganizationContext } from './server/require-condition.ts'
+export type { PermissionGuards } from './server/require-permission.ts'
+export { requireOrganizationRole, requireRole } from './server/require-role.ts'
 export {
   createSensitiveSessionMiddleware,
   type OptionalSessionContext,

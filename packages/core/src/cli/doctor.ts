@@ -31,6 +31,10 @@ interface CheckReport {
 /** In the order of the report. */
 const CHECKS = { configuration, keys, boundary, database }
 
+const RUNTIME = 'src/get-auth.ts'
+/** The module that an app with Better Auth has instead. */
+const GUARD = 'src/guard.ts'
+
 /** The checks that run without arguments. That of the database runs on request. */
 const DEFAULT_CHECKS = ['configuration', 'keys', 'boundary']
 
@@ -43,7 +47,7 @@ export function addDoctorCommand(program: Command): void {
     .option('--entry <path>', 'module that starts the server', 'src/server.ts')
     .option('--procedures <path>', 'module with the procedure builders', 'src/procedures.ts')
     .option('--action <path>', 'module with the action builder', 'src/authed-action.ts')
-    .option('--runtime <path>', 'module that exports getAuth', 'src/get-auth.ts')
+    .option('--runtime <path>', 'module that exports getAuth, or the guard of Better Auth', RUNTIME)
     .option('--context <path>', 'module that opens the database', 'src/context.ts')
     .option('-d, --database [url]', 'check the database, which it never changes (default: of --context)')
     .addOption(schemaOption())
@@ -88,12 +92,13 @@ async function boundary(
 ): Promise<CheckReport> {
   const find = (option: 'entry' | 'action' | 'runtime') =>
     existsSync(options[option]) || named(option) ? required(option, options) : null
+  const guard = existsSync(GUARD) ? realpathSync(GUARD) : null
   const app = {
     root: realpathSync('.'),
     entry: find('entry'),
     procedures: required('procedures', options),
     action: find('action'),
-    runtime: find('runtime'),
+    runtime: find('runtime') ?? guard,
     auth: required('auth', options),
   }
   // Loaded here, so the other checks and commands work without rolldown.

@@ -42,7 +42,8 @@ export async function checkMapping(
       `mapping: ${name} is read as ${String(value)}, not as ${dates}. Set mapping.dates.`,
     )
   }
-  if (typeof mapping.session?.columns?.version === 'string') return
+  // Only our own tokens have a version.
+  if (mapping.issuer !== undefined || typeof mapping.session?.columns?.version === 'string') return
   console.warn(
     'sallyport: mapping.session.columns.version is not set, so a copied token stays valid until it expires, even after the user proves who they are again. Map an integer column that your app increases then.',
   )

@@ -46,7 +46,7 @@ export interface OpenedDatabase<Tables>
 }
 
 /** An open store without interactive transactions, which only guards calls. Pass it to `withAuthStore`. */
-export interface OpenedReader extends Omit<AuthStore, 'database' | 'locks'> {
+export interface OpenedReader extends Required<Omit<AuthStore, 'database' | 'locks' | 'limitStatements'>> {
   /** Closes its connections. */
   close(): Promise<void>
 }

@@ -60,7 +60,9 @@ export function sessionSql(
   }
 
   function addedExpression(reference: string, type: ColumnType): string {
-    if (type === 'timestamp') return moment(reference, engine, dates)
+    if (type === 'timestamp' || type === 'date') return moment(reference, engine, dates)
+    // Drivers differ in how they read JSON and arrays.
+    if (type === 'json' && engine === 'postgres') return `to_jsonb(${reference})::text`
     // Drivers read a bigint as text.
     return type === 'number' && engine === 'postgres' ? `${reference}::float8` : reference
   }
@@ -69,7 +71,7 @@ export function sessionSql(
     const conditions = Object.entries(where).map(
       ([name, own]) => `r.${quote(name)} = s.${quote(session.columns[own] ?? own)}`,
     )
-    return `(select r.${quote(column)} from ${quote(table)} r where ${conditions.join(' and ')}${lock})`
+    return `(select r.${quote(column)} from ${quote(table)} r where ${conditions.join(' and ')} limit 1${lock})`
   }
 
   const ofUser = Object.entries(columns.user).map(([name, { type }]) => {

@@ -12,9 +12,17 @@ type LazyDatabase = Opening<{ readonly database: OwnedDatabase }>
 /** No read was at this revision, so one that began before the database was open is never shared. */
 const UNOPENED: RevocationFeed = { revision: -1, subscribe: () => () => {}, publish() {} }
 
+/** The members of a database or of a store on other tables. */
+export type OpenedMembers = Required<Pick<AuthStore, 'sessions' | 'revocations' | 'limits'>> &
+  Pick<AuthStore, 'locks'>
+
 /** Creates a store whose first lookup opens the database. From then on, its members are the database's. */
-export function lazyStore(opening: LazyDatabase): AuthStore {
-  const open = async () => (await opening.open()).database
+export function lazyStore<Opened>(
+  opening: Opening<Opened>,
+  storeOf: (opened: Opened) => OpenedMembers,
+): AuthStore {
+  const open = async () => storeOf(await opening.open())
+  const current = () => (opening.current === undefined ? undefined : storeOf(opening.current))
   const sessions: AuthStore['sessions'] = {
     findSession: async (key) => (await open()).sessions.findSession(key),
   }
@@ -24,16 +32,16 @@ export function lazyStore(opening: LazyDatabase): AuthStore {
   }
   return {
     get sessions() {
-      return opening.current?.database.sessions ?? sessions
+      return current()?.sessions ?? sessions
     },
     get revocations() {
-      return opening.current?.database.revocations ?? UNOPENED
+      return current()?.revocations ?? UNOPENED
     },
     get limits() {
-      return opening.current?.database.limits ?? limits
+      return current()?.limits ?? limits
     },
     get locks() {
-      return requireOpen(opening).database.locks
+      return storeOf(requireOpen(opening)).locks
     },
   }
 }

@@ -136,7 +136,7 @@ function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
       },
     },
   )
-  const store = lazyStore(opening)
+  const store = lazyStore(opening, ({ database }) => database)
   const db = lazyDb(opening, {
     store,
     findShared() {

@@ -4,6 +4,9 @@
  * @module
  */
 
+export { sessionSql } from '../database/find-session-sql.ts'
+export { lazyStore, type OpenedMembers } from '../database/lazy-store.ts'
+export { openOnce } from '../database/open-once.ts'
 export { keysVersion } from '../jwt/trusted-issuer.ts'
 export { transactionsOf } from '../lifecycle/client-transactions.ts'
 export { type TransactOptions, transact } from '../lifecycle/transact.ts'
@@ -15,6 +18,7 @@ export { logRarely } from '../protocol/log-rarely.ts'
 export { BodyTooLargeError, type ByteStream, readBytes } from '../protocol/read-limited.ts'
 export { safeListener } from '../protocol/safe-listener.ts'
 export { checkAll, requirePositive, requireSecureUrl } from '../protocol/settings.ts'
+export { memoryLimits } from '../rate-limit/memory-limits.ts'
 export { checkRateLimit } from '../rate-limit/rate-limit.ts'
 export {
   addressBuckets,
@@ -42,4 +46,4 @@ export { authStore } from '../session/auth-store.ts'
 export { validateIdentity } from '../session/authenticate.ts'
 export { checkKeys, checkLookup, requireReady } from '../session/is-ready.ts'
 export { denial } from '../session/report-denial.ts'
-export { isFresh } from '../session/session.ts'
+export { isFresh, isImpersonated } from '../session/session.ts'

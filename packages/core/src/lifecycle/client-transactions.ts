@@ -30,6 +30,8 @@ export function transactionsOf(client: object, engine: Engine): ClientTransactio
     }
   // Drizzle. In SQLite, `immediate` waits for other writers before it reads.
   const method = engine === 'sqlite' ? 'all' : 'execute'
+  // Other clients have methods of the same name, such as better-sqlite3, whose `transaction` runs nothing.
+  if (!hasMethod(client, method)) return null
   const options = engine === 'sqlite' ? { behavior: 'immediate' } : undefined
   return {
     begin: (work) => client.transaction(work, options),

@@ -1,7 +1,10 @@
 import { readDate } from './read-date.ts'
 
-/** The type of a column: `flag` is a boolean, `timestamp` a date, which sessions have as ISO 8601. */
-export type ColumnType = 'text' | 'number' | 'flag' | 'timestamp'
+/**
+ * The type of a column: `flag` is a boolean, `timestamp` a date, which sessions have as ISO 8601. Only tables
+ * of other libraries have a `date`, which sessions have as a `Date`, and `json`, which they have parsed.
+ */
+export type ColumnType = 'text' | 'number' | 'flag' | 'timestamp' | 'date' | 'json'
 
 /** A column added to one of our tables. Without a default, it can be null. */
 export interface ColumnShape {
@@ -35,6 +38,8 @@ interface Values {
   readonly number: number
   readonly flag: boolean
   readonly timestamp: string
+  readonly date: Date
+  readonly json: unknown
 }
 
 /** The members that columns add to a session or user. */
@@ -80,9 +85,22 @@ export function readColumns(columns: ColumnList, values: readonly unknown[]): Re
 export function decodeColumn(value: unknown, type: ColumnType = 'text'): unknown {
   if (value === null) return null
   if (type === 'flag') return FLAGS.get(String(value)) ?? null
-  if (type !== 'timestamp') return value
-  const date = readDate(value)
-  return Number.isNaN(date.getTime()) ? null : date.toISOString()
+  if (type === 'json') return typeof value === 'string' ? parseJson(value) : value
+  if (type !== 'timestamp' && type !== 'date') return value
+  // A date of birth may be before the dates of sessions.
+  const date = type === 'date' && typeof value === 'number' ? new Date(value) : readDate(value)
+  if (Number.isNaN(date.getTime())) return null
+  return type === 'date' ? date : date.toISOString()
+}
+
+/** A column of text in PostgreSQL contains JSON in JSON. */
+function parseJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'string' && /^[[{]/.test(value) ? (parseJson(value) ?? value) : value
+  } catch {
+    return null
+  }
 }
 
 /** Some drivers read integers as text. */

@@ -16,7 +16,7 @@ export interface AuthStore {
   /** For `ctx.transaction` with our Kysely. Absent if another library owns the tables. */
   readonly database?: SessionDatabase
   /** For `ctx.transaction` with the app's client. Absent if it has no interactive transactions. */
-  readonly locks?: SessionLocks
+  readonly locks?: SessionLocks | undefined
   /** Sets a timeout for later statements of a transaction, so they can't outlast `ctx.transaction`. */
   readonly limitStatements?: (trx: AuthTransaction, timeoutMs: number) => Promise<void>
 }

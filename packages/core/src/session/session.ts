@@ -68,10 +68,25 @@ export function isBanned(user: { banned: boolean; banExpires: Date | null }, now
   return user.banned && (user.banExpires === null || !(user.banExpires <= now))
 }
 
-/** Returns whether the user proved who they are within `maxAgeSeconds`. False for an unreadable date. */
+/**
+ * Returns whether the user proved who they are within `maxAgeSeconds`. False for an unreadable date, and for
+ * an impersonated session: an admin started it, not its user.
+ */
 export function isFresh(
-  session: Pick<Session, 'lastAuthenticatedAt'>,
+  session: ProvedUser,
   { maxAgeSeconds, now }: { maxAgeSeconds: number; now: Date },
 ): boolean {
+  if (isImpersonated(session)) return false
   return now.getTime() - new Date(session.lastAuthenticatedAt).getTime() <= maxAgeSeconds * 1000
+}
+
+/** The columns of a session that say who proved to be its user, and when. */
+interface ProvedUser extends Pick<Session, 'lastAuthenticatedAt'> {
+  /** The admin who acts as the user, if a library has such sessions. */
+  readonly impersonatedBy?: string | null
+}
+
+/** Returns whether an admin acts as the user of a session. */
+export function isImpersonated({ impersonatedBy }: ProvedUser): boolean {
+  return impersonatedBy !== undefined && impersonatedBy !== null
 }

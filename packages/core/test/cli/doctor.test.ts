@@ -53,6 +53,45 @@ ok      boundary       src/procedures.ts doesn't reach src/auth.ts (# modules, 4
 `)
 })
 
+test('in an app with Better Auth, a procedure module may import the guard itself, but not through others', async ({
+  expect,
+}) => {
+  const notes = (from: string) => `
+    import { getAuth } from '${from}'
+    import { protectedProcedure, router } from '../procedures.ts'
+    export const notes = router({ list: protectedProcedure.query(({ ctx }) => getAuth(ctx).api) })`
+  const app = {
+    ...CLEAN_APP,
+    'src/auth.ts': `import { betterAuth } from 'better-auth'\nexport const auth = betterAuth({})`,
+    'src/guard.ts': `import { auth } from './auth.ts'\nexport const guard = auth\nexport const { getAuth } = guard`,
+    'src/session.ts': `import type { guard } from './guard.ts'\nexport const sessionMiddleware: typeof guard = {}`,
+    'src/helper.ts': `export { getAuth } from './guard.ts'`,
+    'src/get-auth.ts': null,
+    'src/authed-action.ts': null,
+    'src/routers/app.ts': null,
+    'src/routers/organizations.ts': null,
+    'src/routers/report.ts': null,
+    'src/app.ts': `export { guard } from './guard.ts'\nimport './routers/notes.ts'`,
+  }
+  const check = async (files: object) => {
+    const { code, stdout } = await doctor(writeApp(directory, { ...app, ...files }), ['boundary', '--json'])
+    const [{ violations = [] }] = JSON.parse(stdout)
+    return { code, chains: violations.map(({ chain }: { chain: string[] }) => chain) }
+  }
+  const direct = { 'src/routers/notes.ts': notes('../guard.ts') }
+  expect(await check(direct)).toEqual({ code: 0, chains: [] })
+  const indirect = ['src/routers/notes.ts', 'src/helper.ts', 'src/guard.ts']
+  expect(await check({ 'src/routers/notes.ts': notes('../helper.ts') })).toEqual({
+    code: 1,
+    chains: [indirect],
+  })
+  const value = {
+    'src/session.ts': `import { guard } from './guard.ts'\nexport const sessionMiddleware = guard`,
+  }
+  const shared = ['src/procedures.ts', 'src/session.ts', 'src/guard.ts']
+  expect(await check({ ...direct, ...value })).toEqual({ code: 1, chains: [shared] })
+})
+
 test('exits with 1 if a module must not import the definition, and prints the imports and the fix', async ({
   expect,
 }) => {

@@ -20,3 +20,15 @@ test.each([
 ])('a flag that a driver reads as %o is %s', (value, flag) => {
   expect(decodeColumn(value, 'flag')).toBe(flag)
 })
+
+test.each([
+  ['date', '2026-01-02T03:04:05.000Z', new Date('2026-01-02T03:04:05.000Z')],
+  ['date', -100_000, new Date(-100_000)],
+  ['date', 'soon', null],
+  ['json', '{"a":[1]}', { a: [1] }],
+  ['json', '"text"', 'text'],
+  ['json', '"[\\"a\\"]"', ['a']],
+  ['json', '{', null],
+] as const)('a column of type %s that a driver reads as %o is %o', (type, value, decoded) => {
+  expect(decodeColumn(value, type)).toEqual(decoded)
+})

@@ -60,6 +60,14 @@ describe.each(['America/Los_Angeles', 'Pacific/Kiritimati'])('in the time zone %
   })
 })
 
+test('an impersonated session is never fresh, and an unreadable date is not either', () => {
+  const freshness = { maxAgeSeconds: Number.POSITIVE_INFINITY, now: new Date(NOON) }
+  const isFreshWith = (columns: object) => isFresh({ lastAuthenticatedAt: NOON, ...columns }, freshness)
+  expect([isFreshWith({}), isFreshWith({ impersonatedBy: null })]).toEqual([true, true])
+  expect(isFreshWith({ impersonatedBy: 'admin' })).toBe(false)
+  expect(isFreshWith({ lastAuthenticatedAt: '' })).toBe(false)
+})
+
 test.each([
   ['seconds that are read as milliseconds', Date.parse(NOON) / 1000],
   ['milliseconds that are read as seconds', Date.parse(NOON) * 1000],

@@ -1,40 +1,71 @@
-import type { AuthStore, SessionReader, StoredSession } from '@sallyport/core'
-import { memoryFeed } from '@sallyport/core/internal/server'
-import type { BetterAuthSource } from './source.ts'
-
-/** Creates Step 2 on Better Auth's own adapter, for databases that our drivers can't read. */
-export function adapterStore(source: BetterAuthSource, issuer: () => string): AuthStore {
-  const sessions: SessionReader = {
-    async findSession({ sessionId, userId }) {
-      const { adapter } = await source.load()
-      const session = await adapter.findOne({ model: 'session', where: [{ field: 'id', value: sessionId }] })
-      if (session === null || session.userId !== userId) return null
-      const user = await adapter.findOne({ model: 'user', where: [{ field: 'id', value: userId }] })
-      return user === null ? null : toStoredSession(session, { user, issuer: issuer() })
-    },
-  }
-  return { sessions, revocations: memoryFeed() }
-}
+import type { SessionReader, StoredSession } from '@sallyport/core'
+import { memoryFeed, memoryLimits, type OpenedMembers } from '@sallyport/core/internal/server'
+import { getAuthTables } from 'better-auth/db'
+import type { BetterAuthContext } from './instance.ts'
+import { type AddedColumns, returnedColumns } from './tables.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-export function toStoredSession(
+/** Creates Step 2 on Better Auth's own adapter, for databases that our drivers can't read. */
+export function adapterStore(context: BetterAuthContext, issuer: string): OpenedMembers {
+  const { find, toSession } = createRowReader(context, issuer)
+  const sessions: SessionReader = {
+    async findSession({ sessionId, userId }) {
+      const session = await find('session', { id: sessionId })
+      if (session === null || String(session.userId) !== userId) return null
+      const user = await find('user', { id: userId })
+      return user === null ? null : toSession(session, user)
+    },
+  }
+  return { sessions, revocations: memoryFeed(), limits: memoryLimits() }
+}
+
+/** Reads rows with Better Auth's adapter. */
+export interface RowReader {
+  find(model: string, where: Readonly<Record<string, string>>): Promise<Row | null>
+  toSession(session: Row, user: Row): Promise<StoredSession>
+}
+
+export function createRowReader({ adapter, options }: BetterAuthContext, issuer: string): RowReader {
+  const tables = getAuthTables(options)
+  const columns = returnedColumns(tables)
+  const find: RowReader['find'] = (model, where) =>
+    adapter.findOne({ model, where: Object.entries(where).map(([field, value]) => ({ field, value })) })
+
+  async function memberRole({ activeOrganizationId, userId }: Row): Promise<Row> {
+    if (!('member' in tables)) return {}
+    const isActive = typeof activeOrganizationId === 'string'
+    const where = { userId: String(userId), organizationId: String(activeOrganizationId) }
+    const member = isActive ? await find('member', where) : null
+    return { activeOrganizationRole: member?.role ?? null }
+  }
+
+  return {
+    find,
+    async toSession(session, user) {
+      const stored = toStoredSession(session, { user, issuer, columns })
+      return { ...stored, ...(await memberRole(session)) }
+    },
+  }
+}
+
+/** Converts rows as Better Auth reads them. */
+function toStoredSession(
   session: Row,
-  { user, issuer }: { user: Row; issuer: string },
+  { user, issuer, columns }: { user: Row; issuer: string; columns: AddedColumns },
 ): StoredSession {
-  const { token: _, ...columns } = session
   const { banned, banExpires } = user
   return {
-    ...columns,
+    ...pick(session, columns.session),
     id: String(session.id),
     userId: String(session.userId),
     expiresAt: toDate(session.expiresAt),
-    lastAuthenticatedAt: String(session.createdAt instanceof Date ? session.createdAt.toISOString() : ''),
+    lastAuthenticatedAt: session.createdAt instanceof Date ? session.createdAt.toISOString() : '',
     version: null,
     rotatedAt: null,
     issuer,
     user: {
-      ...user,
+      ...pick(user, columns.user),
       id: String(user.id),
       name: String(user.name ?? ''),
       email: String(user.email ?? ''),
@@ -47,4 +78,8 @@ export function toStoredSession(
 /** An unreadable date counts as expired. */
 function toDate(value: unknown): Date {
   return value instanceof Date ? value : new Date(Number.NaN)
+}
+
+function pick(row: Row, columns: object): Row {
+  return Object.fromEntries(Object.keys(columns).map((name) => [name, row[name] ?? null]))
 }

@@ -6,7 +6,10 @@ import {
   sessionCookieProof,
 } from '@sallyport/core'
 import { checkAll } from '@sallyport/core/internal/server'
+import { accessOf } from './access.ts'
+import type { DatabaseClient } from './find-client.ts'
 import type { KnownTokens } from './known-tokens.ts'
+import { baseUrlOf, trustedOriginsOf } from './origins.ts'
 import { TOKEN_HEADER } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
 
@@ -18,6 +21,8 @@ export interface BetterAuthGuardOptions {
   readonly allowedOrigins?: readonly string[]
   /** Proxies whose `X-Forwarded-For` is read. @default [] */
   readonly trustedProxies?: readonly string[]
+  /** The database client of Better Auth, if guards warn that it could not be found. */
+  readonly client?: DatabaseClient
 }
 
 /** Returns the configuration of both steps. A call that first needs it reads Better Auth's options. */
@@ -27,7 +32,7 @@ export function guardConfig(
 ): AuthConfig {
   const { auth } = source
   const findBaseUrl = () => options.baseUrl ?? baseUrlOf(source)
-  const findOrigins = () => options.allowedOrigins ?? staticOrigins(source)
+  const findOrigins = () => options.allowedOrigins ?? trustedOriginsOf(source)
   return defineAuthConfig(() => {
     checkAll([() => requireSessions(source), findBaseUrl, findOrigins])
     const baseUrl = findBaseUrl()
@@ -50,6 +55,8 @@ export function guardConfig(
       baseUrl,
       allowedOrigins: allowedOrigins.filter((origin) => origin !== URL.parse(baseUrl)?.origin),
       trustedProxies,
+      session: { freshForSeconds: freshForSeconds(source) },
+      ...accessOf(source),
       bearer,
       jwks,
       proof: {
@@ -80,20 +87,8 @@ function requireSessions({ auth }: BetterAuthSource): void {
   )
 }
 
-function baseUrlOf({ auth }: BetterAuthSource): string {
-  const { baseURL = process.env.BETTER_AUTH_URL } = auth.options
-  if (typeof baseURL === 'string') return baseURL
-  throw new ConfigurationError(
-    'betterAuthGuard: baseUrl is not set. Set baseURL of betterAuth(), or pass { baseUrl } if it has several.',
-  )
-}
-
-/** @throws ConfigurationError if an origin is a pattern, or a function decides */
-function staticOrigins({ auth }: BetterAuthSource): readonly string[] {
-  const { trustedOrigins = [] } = auth.options
-  if (Array.isArray(trustedOrigins) && !trustedOrigins.some((origin) => /[*?]/.test(origin)))
-    return trustedOrigins.filter((origin) => /^https?:/.test(origin))
-  throw new ConfigurationError(
-    'betterAuthGuard: trustedOrigins has patterns or is a function, which WebSockets and CORS cannot use. List the origins of your pages in betterAuthGuard(auth, { allowedOrigins }).',
-  )
+/** Better Auth's `freshAge`, for which 0 means no limit. @default a day */
+function freshForSeconds({ auth }: BetterAuthSource): number {
+  const { freshAge = 24 * 60 * 60 } = auth.options.session ?? {}
+  return freshAge === 0 ? Number.POSITIVE_INFINITY : freshAge
 }

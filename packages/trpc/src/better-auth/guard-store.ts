@@ -7,8 +7,12 @@ import type { KnownTokens } from './known-tokens.ts'
 import { rejectBanned } from './reject-banned.ts'
 import { type BetterAuthSource, keepsRows } from './source.ts'
 
-/** A store that may hold connections. */
-export type ClosableStore = AuthStore & { close?(): Promise<void> }
+/** A store that holds connections. */
+interface InnerStore {
+  /** Called once, by the first call. */
+  open(): AuthStore
+  close(): Promise<void>
+}
 
 /** The store of a guard, which learns what Better Auth changes in this process. */
 export interface GuardStore {
@@ -26,16 +30,16 @@ interface GuardStoreOptions {
 }
 
 export function createGuardStore(
-  create: () => ClosableStore,
+  stored: InnerStore,
   { source, config, tokens }: GuardStoreOptions,
 ): GuardStore {
   const following: (() => void)[] = []
   let isClosed = false
-  let inner: ClosableStore | undefined
+  let inner: AuthStore | undefined
   let store: AuthStore | undefined
 
-  function openInner(): ClosableStore {
-    inner ??= create()
+  function openInner(): AuthStore {
+    inner ??= stored.open()
     return inner
   }
 
@@ -77,7 +81,7 @@ export function createGuardStore(
     async close() {
       isClosed = true
       for (const stop of following.splice(0)) stop()
-      await inner?.close?.()
+      await stored.close()
     },
   }
 }

@@ -1,24 +1,30 @@
-import type { AuthConfig, AuthDatabase } from '@sallyport/core'
+import type { AuthConfig, AuthDatabase, AuthStore } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
 import { type AuthContext, type AuthContextFactory, createAuthContext } from '../server/context.ts'
 import { authResponseMeta } from '../server/errors.ts'
-import { adapterStore } from './adapter-store.ts'
+import { type PermissionGuards, permissionGuards } from '../server/require-permission.ts'
 import { type BoundBetterAuthApi, createGetAuth } from './bound-api.ts'
 import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
 import { createGuardStore } from './guard-store.ts'
 import type { BetterAuth } from './instance.ts'
 import { createKnownTokens } from './known-tokens.ts'
+import { betterAuthStore } from './open-store.ts'
 import { createRenewal } from './renewal.ts'
 import { createSource, keepsRows } from './source.ts'
 import { storageStore } from './storage-store.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
+/** Without our Kysely, so `ctx.transaction` is that of the app's client. */
+type GuardStore = Omit<AuthStore, 'database'>
+
 /** Guards for the sessions of Better Auth. */
-export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth> extends AuthContextFactory {
+export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
+  extends AuthContextFactory,
+    PermissionGuards {
   /** Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. */
-  attach<Database extends object>(db: Database): Database & AuthDatabase
+  attach<Database extends object>(db: Database): Database & AuthDatabase<GuardStore>
   /**
    * Returns `auth.api` with the caller's headers applied. The cookies that it sets travel with tRPC's
    * response, which isn't possible over WebSocket, with `httpBatchStreamLink`, or in subscriptions.
@@ -58,9 +64,10 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   const tokens = createKnownTokens()
   const source = createSource(auth, (context) => follow(context))
   const config = guardConfig(source, { ...options, tokens })
-  const issuer = () => config.issuer
+  const rows = betterAuthStore(source, { config, client: options.client })
+  const inStorage = () => storageStore(source, { issuer: () => config.issuer, tokens })
   const { open, follow, ready, close } = createGuardStore(
-    () => (keepsRows(auth) ? adapterStore(source, issuer) : storageStore(source, { issuer, tokens })),
+    { open: () => (keepsRows(auth) ? rows.store : inStorage()), close: rows.close },
     { source, config, tokens },
   )
   const handshake = {
@@ -70,7 +77,12 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   }
   return {
     ...createAuthContext(config, { db: handshake, renew: createRenewal(source, config) }),
-    attach: (db) => (isAttached(db) ? db : withAuthStore(db, open())),
+    attach(db) {
+      if (isAttached(db)) return db
+      rows.attach(db)
+      return withAuthStore(db, open())
+    },
+    ...permissionGuards,
     getAuth: createGetAuth<Auth['api']>(auth.api, source, config),
     responseMeta: authResponseMeta,
     ready,
@@ -80,6 +92,6 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   }
 }
 
-function isAttached<Database extends object>(db: Database): db is Database & AuthDatabase {
+function isAttached<Database extends object>(db: Database): db is Database & AuthDatabase<GuardStore> {
   return authStore in db
 }

@@ -40,6 +40,8 @@ interface GetSessionInput {
 }
 
 interface BetterAuthAdapter extends WritableAdapter {
+  readonly id: string
+  readonly options?: unknown
   findOne(query: {
     readonly model: string
     readonly where: { readonly field: string; readonly value: string }[]

@@ -1,6 +1,6 @@
 import { AuthError, type AuthStore, type SessionKey, type SessionReader } from '@sallyport/core'
-import { memoryFeed } from '@sallyport/core/internal/server'
-import { toStoredSession } from './adapter-store.ts'
+import { memoryFeed, memoryLimits } from '@sallyport/core/internal/server'
+import { createRowReader, type RowReader } from './adapter-store.ts'
 import type { KnownTokens } from './known-tokens.ts'
 import type { BetterAuthSource } from './source.ts'
 
@@ -9,16 +9,19 @@ export function storageStore(
   source: BetterAuthSource,
   { issuer, tokens }: { issuer: () => string; tokens: KnownTokens },
 ): AuthStore {
+  let reader: RowReader | undefined
   const sessions: SessionReader = {
     async findSession(key) {
-      const { internalAdapter } = await source.load()
+      const context = await source.load()
+      const { internalAdapter } = context
+      reader ??= createRowReader(context, issuer())
       const token = tokens.tokenOf(key.sessionId) ?? (await findToken(key))
       const found = token === null ? null : await internalAdapter.findSession(token)
       if (found === null) return null
       const { banExpires } = found.user
       // The storage holds text.
       const user = { ...found.user, banExpires: banExpires == null ? null : new Date(String(banExpires)) }
-      return toStoredSession(found.session, { user, issuer: issuer() })
+      return reader.toSession(found.session, user)
     },
   }
 
@@ -33,5 +36,5 @@ export function storageStore(
     return token
   }
 
-  return { sessions, revocations: memoryFeed() }
+  return { sessions, revocations: memoryFeed(), limits: memoryLimits() }
 }

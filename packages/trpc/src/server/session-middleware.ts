@@ -34,23 +34,27 @@ type SensitiveSessionMiddleware = Middleware<DatabaseContext, SensitiveSessionCo
 export const sensitiveSessionMiddleware: SensitiveSessionMiddleware = sensitive(() => null)
 
 export interface SensitiveSessionOptions {
-  /** Seconds since the user last proved who they are, by a sign-in or `reauthenticate`. */
-  readonly maxAge: number
+  /**
+   * Seconds since the user last proved who they are, by a sign-in or `reauthenticate`.
+   * @default `session.freshForSeconds` of the configuration
+   */
+  readonly maxAge?: number
 }
 
 /**
  * Creates a {@link sensitiveSessionMiddleware} that rejects calls with `SESSION_NOT_FRESH` after `maxAge`.
+ * An impersonated session is never fresh.
  *
  * @throws ConfigurationError if `maxAge` isn't positive
  * @example
  * export const paymentProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 5 * 60 }))
  */
-export function createSensitiveSessionMiddleware(
-  options: SensitiveSessionOptions,
-): SensitiveSessionMiddleware {
-  const maxAgeSeconds = requirePositive('maxAge', options.maxAge)
+export function createSensitiveSessionMiddleware({
+  maxAge,
+}: SensitiveSessionOptions = {}): SensitiveSessionMiddleware {
+  if (maxAge !== undefined) requirePositive('maxAge', maxAge)
   return sensitive((session, config) =>
-    isFresh(session, { maxAgeSeconds, now: config.now() })
+    isFresh(session, { maxAgeSeconds: maxAge ?? config.freshForSeconds, now: config.now() })
       ? null
       : denial('SESSION_NOT_FRESH', session.id, config),
   )
@@ -80,7 +84,8 @@ export interface OptionalSessionContext {
 
 /**
  * Adds `ctx.session`, which is null for an anonymous caller. Still rejects a JWT that must be refreshed, a
- * banned account, a foreign origin, and a call whose session can't be read.
+ * banned account, a foreign origin, and a call whose session can't be read. A cookie of another library that
+ * has no valid signature is ignored.
  *
  * @example
  * const publicProcedure = t.procedure.use(optionalSessionMiddleware)
@@ -102,6 +107,8 @@ function nullIfAnonymous(error: Error, auth: AuthHandle): null {
   if (!isAuthError(cause)) throw error
   const { reason } = cause
   if (reason === 'SESSION_NOT_FOUND' || reason === 'SESSION_EXPIRED') return null
+  // No refresh replaces a cookie that another library signed with an older secret. It ignores the cookie.
+  if (reason === 'TOKEN_INVALID' && auth[authRequest].config.proof !== undefined) return null
   const isToken = reason === 'TOKEN_MISSING' || reason === 'TOKEN_EXPIRED' || reason === 'TOKEN_INVALID'
   if (isToken && auth[authRequest].hasSessionCookie()) throw new AuthError('TOKEN_EXPIRED', { cause })
   if (reason === 'TOKEN_MISSING') return null

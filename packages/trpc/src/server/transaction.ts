@@ -33,13 +33,24 @@ export type TransactionOf<Db> =
           ? Trx
           : never
 
-/** Rejects a store whose client has no interactive transactions, such as Cloudflare D1. */
+/** Rejects a client without interactive transactions, such as Cloudflare D1 or the pool of a driver. */
 type Interactive<Db> =
   Db extends AuthDatabase<infer Store>
     ? [Extract<keyof Store, 'database' | 'locks'>] extends [never]
-      ? 'The client of ctx.db has no interactive transactions'
-      : unknown
+      ? NotInteractive
+      : 'database' extends keyof Store
+        ? unknown
+        : HasTransactions<Db>
     : unknown
+
+/** Also accepts a client that is only known to be an object. */
+type HasTransactions<Db> = [Exclude<keyof Db, keyof AuthDatabase>] extends [never]
+  ? unknown
+  : [Extract<keyof Db, 'transaction' | '$transaction'>] extends [never]
+    ? NotInteractive
+    : unknown
+
+type NotInteractive = 'The client of ctx.db has no interactive transactions'
 
 /** Accepts a client whose transactions are synchronous, such as Drizzle on better-sqlite3, or any other. */
 type Mode<Db, Wanted extends 'sync' | 'async'> = (

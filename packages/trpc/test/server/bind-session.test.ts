@@ -61,8 +61,9 @@ test('an anonymous caller has neither', async () => {
   expect(await callerFor({}).optional()).toBeNull()
 })
 
-test('binding only adds types', () => {
-  expect(trpc).toMatchObject(bound)
+test('binding only adds types, and the guards of permissions', () => {
+  const { requirePermission, requireOrganizationPermission, forbidImpersonation, ...exported } = bindSession()
+  expect(trpc).toMatchObject(exported)
 })
 
 test('a definition without columns leaves sessions unchanged', () => {

@@ -1,7 +1,12 @@
-import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
-import { assertGuarded, createSensitiveSessionMiddleware, type DatabaseContext } from '@sallyport/trpc'
+import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import {
+  assertGuarded,
+  createAuthContext,
+  createSensitiveSessionMiddleware,
+  type DatabaseContext,
+} from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { callerFor, connectHttp, connectWebSocket, type HttpPath } from '../support/connect.ts'
 import { type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
@@ -132,6 +137,22 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
     const payment = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 60 })).mutation(() => 'paid')
     expect(() => assertGuarded(t.router({ payment }), { public: [] })).not.toThrow()
   })
+})
+
+test('without maxAge, session.freshForSeconds of the configuration decides', async () => {
+  const auth = await createTestAuth({ session: { freshForSeconds: 60 } })
+  onTestFinished(() => auth.close())
+  const t = initTRPC.context<DatabaseContext>().create()
+  const router = t.router({ pay: t.procedure.use(createSensitiveSessionMiddleware()).query(() => 'paid') })
+  const { cookie } = await auth.signIn()
+  const pay = () => {
+    const context = { ...createAuthContext(auth.config).headers({ cookie }), db: auth.db }
+    return outcomeOf(router.createCaller(context).pay())
+  }
+  auth.clock.advance(60)
+  expect(await pay()).toEqual({ data: 'paid', rejection: null })
+  auth.clock.advance(1)
+  expect((await pay()).rejection?.auth?.reason).toBe('SESSION_NOT_FRESH')
 })
 
 describe('rejections take precedence over the request to reauthenticate', () => {

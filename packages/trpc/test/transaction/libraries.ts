@@ -104,12 +104,12 @@ async function generatePrismaClient(): Promise<PrismaConstructor> {
 }
 
 /** Generates `client/client.ts` from the schema, and returns its folder, which is removed after the tests. */
-export function generatePrisma(): string {
+export function generatePrisma(text: string = SCHEMA): string {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-prisma-'))
   afterAll(() => rmSync(directory, { recursive: true }))
   symlinkSync(NODE_MODULES, join(directory, 'node_modules'))
   const schema = join(directory, 'schema.prisma')
-  writeFileSync(schema, SCHEMA)
+  writeFileSync(schema, text)
   // The migration engine, which would be downloaded, is not needed here.
   const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' }
   execFileSync(join(NODE_MODULES, '.bin', 'prisma'), ['generate', '--schema', schema], {

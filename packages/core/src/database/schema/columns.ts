@@ -74,7 +74,8 @@ async function missingColumns(
 
 function declaration({ type, default: value }: ColumnShape, types: MigrationDialect): RawBuilder<unknown> {
   const { flag, timestamp } = types
-  const written = { text: sql`text`, number: sql`double precision`, flag, timestamp }
+  const text = sql`text`
+  const written = { text, number: sql`double precision`, flag, timestamp, date: timestamp, json: text }
   if (value === undefined) return written[type]
   const literal = typeof value === 'boolean' ? (value ? types.yes : types.no) : sql.lit(value)
   return sql`${written[type]} not null default ${literal}`

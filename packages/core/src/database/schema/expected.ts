@@ -1,4 +1,4 @@
-import { type AddedColumns, NO_COLUMNS } from '../../session/added-columns.ts'
+import { type AddedColumns, NO_COLUMNS, storedColumns } from '../../session/added-columns.ts'
 import type { MappingOptions } from '../database.ts'
 import type { ColumnNames, Expected } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
@@ -41,6 +41,7 @@ export function expectedOfStore(
   { mapping, columns = NO_COLUMNS }: MappingOptions,
 ): Expected {
   const { session, user } = namesOf(internal.engine, mapping)
+  const stored = storedColumns(columns)
   const present = (columns: Readonly<Record<string, string | null>>, added: object) =>
     Object.values({
       ...Object.fromEntries(Object.keys(added).map((name) => [name, name])),
@@ -49,8 +50,8 @@ export function expectedOfStore(
   return {
     internal,
     tables: {
-      [session.table]: present(session.columns, columns.session),
-      [user.table]: present(user.columns, columns.user),
+      [session.table]: present(session.columns, stored.session),
+      [user.table]: present(user.columns, stored.user),
     },
     fix: 'Restore it, or change the mapping of the store.',
     internalTables: internalColumns(internal),

@@ -1,0 +1,77 @@
+import type { AuthConfig, Permissions, Session } from '@sallyport/core'
+import { defaultRoles as defaultAdminRoles } from 'better-auth/plugins/admin/access'
+import { defaultRoles as defaultMemberRoles } from 'better-auth/plugins/organization/access'
+import type { BetterAuthSource } from './source.ts'
+
+/** The options of the plugins `admin` and `organization` that decide about access. */
+interface AccessOptions {
+  readonly roles?: Roles | undefined
+  readonly adminRoles?: string | readonly string[] | undefined
+  readonly adminUserIds?: readonly string[] | undefined
+}
+
+type Roles = Readonly<
+  Record<string, { authorize(permissions: Permissions): { readonly success: boolean } } | undefined>
+>
+
+interface MemberSession extends Session {
+  readonly activeOrganizationRole?: string | null
+}
+
+/**
+ * Returns what decides about roles and permissions, as Better Auth does: the roles of users and members are
+ * separated by commas, and `adminUserIds` are admins with every permission. The roles in its options decide;
+ * roles in the database (`dynamicAccessControl`) give nothing.
+ */
+export function accessOf(
+  source: BetterAuthSource,
+): Pick<AuthConfig, 'rolesOf' | 'memberRolesOf' | 'hasPermissions'> {
+  const isAdmin = (userId: string) => optionsOf('admin', source)?.adminUserIds?.includes(userId) ?? false
+  return {
+    rolesOf({ id, role }) {
+      const roles = role.split(',')
+      return isAdmin(id) ? [...roles, ...adminRolesOf(source)] : roles
+    },
+    memberRolesOf,
+    hasPermissions(session, { permissions, of }) {
+      if (of === 'user') {
+        if (isAdmin(session.userId)) return true
+        const options = optionsOf('admin', source)
+        return allows(session.user.role.split(','), { permissions, options, defaultRoles: defaultAdminRoles })
+      }
+      const { activeOrganizationRole: role }: MemberSession = session
+      const options = optionsOf('organization', source)
+      return allows(memberRolesOf(role ?? ''), { permissions, options, defaultRoles: defaultMemberRoles })
+    },
+  }
+}
+
+function memberRolesOf(role: string): readonly string[] {
+  return role.split(',').map((name) => name.trim())
+}
+
+/** The options of a plugin; undefined if the app doesn't have it. */
+function optionsOf(pluginId: string, { auth }: BetterAuthSource): AccessOptions | undefined {
+  const plugin = auth.options.plugins?.find(({ id }) => id === pluginId)
+  return plugin && { ...plugin.options }
+}
+
+function adminRolesOf(source: BetterAuthSource): readonly string[] {
+  const { adminRoles = ['admin'] } = optionsOf('admin', source) ?? {}
+  return typeof adminRoles === 'string' ? adminRoles.split(',') : adminRoles
+}
+
+interface Access {
+  readonly permissions: Permissions
+  readonly options: AccessOptions | undefined
+  readonly defaultRoles: Roles
+}
+
+/** Returns whether one of the roles has all the permissions. */
+function allows(roles: readonly string[], { permissions, options, defaultRoles }: Access): boolean {
+  if (options === undefined) return false
+  const known = options.roles ?? defaultRoles
+  return roles.some(
+    (role) => Object.hasOwn(known, role) && known[role]?.authorize(permissions).success === true,
+  )
+}

@@ -1,0 +1,14 @@
+/** Returns a member of a value from another library, or undefined. */
+export function memberOf(value: unknown, ...path: readonly (string | symbol)[]): unknown {
+  let member = value
+  for (const name of path) {
+    if ((typeof member !== 'object' && typeof member !== 'function') || member === null) return undefined
+    member = Reflect.get(member, name)
+  }
+  return member
+}
+
+export function textOf(value: unknown, ...path: readonly (string | symbol)[]): string | undefined {
+  const member = memberOf(value, ...path)
+  return typeof member === 'string' ? member : undefined
+}

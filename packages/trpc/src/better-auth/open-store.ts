@@ -1,0 +1,101 @@
+import { type AuthConfig, type AuthStore, ConfigurationError, isConfigurationError } from '@sallyport/core'
+import { lazyStore, type OpenedMembers, openOnce, sessionSql } from '@sallyport/core/internal/server'
+import { adapterStore } from './adapter-store.ts'
+import { type DatabaseClient, type FoundClient, findClient } from './find-client.ts'
+import type { BetterAuthContext } from './instance.ts'
+import { memberOf, textOf } from './member.ts'
+import type { BetterAuthSource } from './source.ts'
+import { describeTables } from './tables.ts'
+
+/** Step 2 on the tables of Better Auth, which the first lookup opens. */
+export interface BetterAuthStore {
+  readonly store: AuthStore
+  /** Says which client the app has. The first one is used. */
+  attach(db: object): void
+  /** Closes what was opened, and never the client of the app. */
+  close(): Promise<void>
+}
+
+type Opened = OpenedMembers & { close(): Promise<void> }
+
+interface StoreOptions {
+  readonly config: AuthConfig
+  /** The client that Better Auth uses, if it can't be found. */
+  readonly client?: DatabaseClient | undefined
+}
+
+export function betterAuthStore(source: BetterAuthSource, { config, client }: StoreOptions): BetterAuthStore {
+  let db: object | undefined
+  const opening = openOnce(
+    async () => openStore(await source.load(), { issuer: config.issuer, client, db }),
+    {
+      end: ({ close }) => close(),
+      onError: (error) => console.error('sallyport: the tables of Better Auth could not be opened.', error),
+    },
+  )
+  return {
+    store: lazyStore(opening, (opened) => opened),
+    attach(attached) {
+      db ??= attached
+    },
+    close: opening.close,
+  }
+}
+
+interface Place {
+  readonly issuer: string
+  readonly client: DatabaseClient | undefined
+  readonly db: object | undefined
+}
+
+type Description = ReturnType<typeof describeTables>
+
+async function openStore(context: BetterAuthContext, { issuer, client, db }: Place): Promise<Opened> {
+  const database = memberOf(context.options, 'database')
+  const found = findClient([client, database, memberOf(db, '$client'), db])
+  if (found === null && db === undefined)
+    throw new ConfigurationError('The database is unknown. Return db: guard.attach(db) from createContext.')
+  const described = describe(context, { db, issuer })
+  if (typeof described !== 'string' && found !== null) return openNative(found, described)
+  const reason = typeof described === 'string' ? described : 'its database client could not be found'
+  const fix = found === null ? ' To avoid both, pass the client: betterAuthGuard(auth, { client }).' : ''
+  console.warn(
+    `sallyport: sessions are read with Better Auth's adapter, because ${reason}. A lookup is two or three queries, and a live stream ends up to 5 s after another process revokes its session.${fix}`,
+  )
+  const locks = typeof described === 'string' ? undefined : locksOf(context, described)
+  return { ...adapterStore(context, issuer), locks, close: async () => {} }
+}
+
+/** Returns the reason if our stores can't read the tables. */
+function describe(context: BetterAuthContext, place: Pick<Place, 'db' | 'issuer'>): Description | string {
+  try {
+    return describeTables(context, place)
+  } catch (error) {
+    if (isConfigurationError(error)) return error.message
+    throw error
+  }
+}
+
+async function openNative(found: FoundClient, options: Description): Promise<Opened> {
+  if (found.kind === 'sqlite' || found.kind === 'd1') {
+    const { openSqliteStore } = await import('@sallyport/core/sqlite')
+    return found.kind === 'd1' ? openSqliteStore(found, options) : openSqliteStore(found, options)
+  }
+  const { openPostgresStore } = await import('@sallyport/core/postgres')
+  return found.kind === 'postgres'
+    ? openPostgresStore({ pool: found.client }, options)
+    : openPostgresStore({ pool: found.client }, options)
+}
+
+/** For transactions of a client that our drivers can't use otherwise, such as Prisma's. */
+function locksOf(
+  { adapter, options }: BetterAuthContext,
+  { mapping, columns }: Description,
+): AuthStore['locks'] {
+  const provider = textOf(adapter, 'options', 'provider') ?? textOf(adapter, 'options', 'type') ?? ''
+  const engine = /^(pg|postgres)/.test(provider) ? 'postgres' : provider === 'sqlite' ? 'sqlite' : null
+  if (engine === null) return undefined
+  const sql = sessionSql(engine, mapping, columns)
+  const isSerial = options.advanced?.database?.generateId === 'serial'
+  return isSerial ? { sql, columns, ids: { session: 'bigint', user: 'bigint' } } : { sql, columns }
+}

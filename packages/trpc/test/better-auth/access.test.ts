@@ -1,0 +1,34 @@
+import type { Session } from '@sallyport/core'
+import { betterAuthGuard } from '@sallyport/trpc/better-auth'
+import { betterAuth } from 'better-auth'
+import { admin, organization } from 'better-auth/plugins'
+import { expect, test } from 'vitest'
+
+const base = { baseURL: 'http://localhost:3000', secret: 'a-secret-of-at-least-32-characters-for-tests' }
+const session: Session & { activeOrganizationRole: string } = {
+  id: 's',
+  userId: 'u',
+  expiresAt: new Date(8.64e15),
+  lastAuthenticatedAt: '',
+  version: null,
+  rotatedAt: null,
+  issuer: null,
+  activeOrganizationRole: 'owner',
+  user: { id: 'u', name: 'Ada', email: 'ada@example.com', role: 'admin' },
+}
+
+test('without roles of its own, the default roles of each plugin give permissions; without it, none do', () => {
+  const allowed = ({ config }: ReturnType<typeof betterAuthGuard>) => [
+    config.hasPermissions(session, { permissions: { user: ['ban'] }, of: 'user' }),
+    config.hasPermissions(session, { permissions: { member: ['delete'] }, of: 'organization' }),
+    config.hasPermissions(session, { permissions: {}, of: 'user' }),
+  ]
+  const plugins = [admin(), organization()]
+  expect(allowed(betterAuthGuard(betterAuth({ ...base, plugins })))).toEqual([true, true, false])
+  expect(allowed(betterAuthGuard(betterAuth(base)))).toEqual([false, false, false])
+})
+
+test('a freshAge of 0 means no limit, and the default is a day', () => {
+  const freshFor = (session = {}) => betterAuthGuard(betterAuth({ ...base, session })).config.freshForSeconds
+  expect([freshFor({ freshAge: 0 }), freshFor()]).toEqual([Number.POSITIVE_INFINITY, 24 * 60 * 60])
+})

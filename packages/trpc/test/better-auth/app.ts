@@ -1,0 +1,92 @@
+import {
+  authErrorData,
+  type HttpContextOptions,
+  sensitiveSessionMiddleware,
+  sessionMiddleware,
+} from '@sallyport/trpc'
+import { type BetterAuthGuardOptions, betterAuthGuard } from '@sallyport/trpc/better-auth'
+import { initTRPC } from '@trpc/server'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { type BetterAuthOptions, betterAuth } from 'better-auth'
+import { admin, organization } from 'better-auth/plugins'
+
+/** Options with columns of every type. */
+export const COLUMNS = {
+  baseURL: 'http://localhost:3000',
+  secret: 'a-secret-of-at-least-32-characters-for-tests',
+  emailAndPassword: { enabled: true },
+  plugins: [admin(), organization()],
+  user: {
+    additionalFields: {
+      birthday: { type: 'date', required: false },
+      settings: { type: 'json', required: false },
+      tags: { type: 'string[]', required: false },
+      points: { type: 'number', required: false },
+      newsletter: { type: 'boolean', required: false },
+      note: { type: 'string', required: false, returned: false },
+    },
+  },
+} as const satisfies BetterAuthOptions
+
+const ADA = {
+  name: 'Ada',
+  email: 'ada@example.com',
+  password: 'a long enough password',
+  birthday: new Date('1985-03-04T00:00:00.000Z'),
+  settings: { theme: 'dark', since: 2020 },
+  tags: ['a', 'b "c"'],
+  points: 7,
+  newsletter: true,
+  note: 'hidden',
+}
+
+/** An app whose procedures are guarded, and which signs users in with Better Auth. */
+export function createApp(
+  options: Omit<typeof COLUMNS, 'plugins'> & BetterAuthOptions,
+  { db, ...guardOptions }: BetterAuthGuardOptions & { db: object },
+) {
+  const auth = betterAuth({ ...options, plugins: COLUMNS.plugins })
+  const guard = betterAuthGuard(auth, guardOptions)
+  const createContext = (o: HttpContextOptions) => ({ ...guard.http(o), db: guard.attach(db) })
+  const t = initTRPC.context<ReturnType<typeof createContext>>().create({
+    errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
+  })
+  let seen: unknown
+  let beforeWriting: () => Promise<unknown> = async () => undefined
+  const router = t.router({
+    me: t.procedure.use(sessionMiddleware).query(({ ctx: { session, user } }) => {
+      seen = { session, user }
+    }),
+    write: t.procedure.use(sensitiveSessionMiddleware).query(async ({ ctx }) => {
+      await beforeWriting()
+      seen = await ctx.transaction(async () => 'written')
+    }),
+  })
+
+  return {
+    auth,
+    /** Runs after Step 2 of the next write, before its transaction. */
+    beforeWriting(run: () => Promise<unknown>) {
+      beforeWriting = run
+    },
+    /** Signs up, in an organization, and returns the cookie. */
+    async signUp() {
+      const { headers } = await auth.api.signUpEmail({ body: ADA, returnHeaders: true })
+      const cookie = headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0])
+        .join('; ')
+      return { cookie, headers: new Headers({ cookie }) }
+    },
+    /** Returns what a procedure receives, or the reason for which it isn't run. */
+    async call(cookie: string, procedure: 'me' | 'write' = 'me'): Promise<unknown> {
+      seen = undefined
+      const req = new Request(`http://localhost:3000/trpc/${procedure}`, {
+        headers: { cookie, 'sec-fetch-site': 'same-origin' },
+      })
+      const response = await fetchRequestHandler({ endpoint: '/trpc', req, router, createContext })
+      const { error } = await response.json()
+      return error === undefined ? seen : (error.data.auth?.reason ?? error.data.code)
+    },
+  }
+}

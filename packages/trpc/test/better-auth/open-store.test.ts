@@ -1,0 +1,93 @@
+import { drizzleAdapter } from 'better-auth/adapters/drizzle'
+import Database from 'better-sqlite3'
+import { drizzle } from 'drizzle-orm/better-sqlite3'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { testPostgres } from '../../../core/test/support/postgres.ts'
+import { COLUMNS, createApp } from './app.ts'
+import { createSqlite, sqliteTables } from './drizzle-tables.ts'
+import { SCENES } from './scenes.ts'
+
+const postgres = await testPostgres()
+
+test.each(SCENES)(
+  'reads the tables of $name as Better Auth does, until a session is deleted',
+  async ({ open }) => {
+    const warn = vi.spyOn(console, 'warn')
+    onTestFinished(() => warn.mockRestore())
+    const {
+      options,
+      db,
+      run,
+      sessions = 'session',
+      transacts = false,
+      ...guardOptions
+    } = await open(postgres)
+    const { auth, call, signUp, beforeWriting } = createApp(
+      { ...COLUMNS, ...options },
+      { db, ...guardOptions },
+    )
+    const { cookie, headers } = await signUp()
+    await auth.api.createOrganization({ headers, body: { name: 'Ada Ltd.', slug: 'ada' } })
+
+    const found = await auth.api.getSession({ headers })
+    const { token, ...session } = found?.session ?? {}
+    expect(await call(cookie)).toMatchObject({
+      session: { ...session, activeOrganizationRole: 'owner' },
+      user: { ...found?.user, birthday: new Date('1985-03-04'), tags: ['a', 'b "c"'] },
+    })
+    const seen = JSON.stringify(await call(cookie))
+    for (const secret of [token, 'hidden']) expect(seen).not.toContain(secret)
+    expect(warn).not.toHaveBeenCalled()
+
+    expect(await call(cookie, 'write')).toBe(transacts ? 'written' : 'INTERNAL_SERVER_ERROR')
+    beforeWriting(() => run(`delete from ${sessions}`))
+    const outcome = await call(cookie, 'write')
+    if (transacts) expect(outcome).toBe('SESSION_NOT_FOUND')
+    expect(await call(cookie)).toBe('SESSION_NOT_FOUND')
+  },
+)
+
+/** Signs up, and returns what a call receives, with the warnings and errors that were printed. */
+async function callOnce({ options, db }: { options: object; db: object }) {
+  const print = (level: 'warn' | 'error') => vi.spyOn(console, level).mockImplementation(() => {})
+  const [warn, error] = [print('warn'), print('error')]
+  onTestFinished(() => void vi.restoreAllMocks())
+  const { call, signUp } = createApp({ ...COLUMNS, ...options }, { db })
+  const { cookie } = await signUp()
+  const outcome = await call(cookie)
+  return { outcome, warnings: warn.mock.calls.flat().join(), errors: error.mock.calls.flat().join() }
+}
+
+function drizzleTables(changes: object = {}) {
+  const client = new Database(':memory:')
+  const tables = sqliteTables((name) => name, 'timestamp')
+  client.exec(createSqlite(tables))
+  const db = drizzle({ client })
+  const database = drizzleAdapter(db, { provider: 'sqlite', schema: { ...tables, ...changes } })
+  return { options: { database }, db, client }
+}
+
+test('sessions whose dates are stored in another unit are 503, not 401', async () => {
+  const { options, db, client } = drizzleTables()
+  client.exec(`create trigger later after insert on session begin
+    update session set expiresAt = expiresAt * 1000 where id = new.id; end`)
+  const { outcome, errors } = await callOnce({ options, db })
+  expect(outcome).toBe('SESSIONS_UNAVAILABLE')
+  expect(errors).toContain('mapping: expiresAt is read as')
+})
+
+test('columns that store dates in different ways are read with the adapter', async () => {
+  const { user } = sqliteTables((name) => name, 'timestamp_ms')
+  const { outcome, warnings } = await callOnce(drizzleTables({ user }))
+  expect(outcome).toMatchObject({ user: { birthday: new Date('1985-03-04'), points: 7 } })
+  expect(warnings).toContain('session.expiresAt and user.createdAt store dates in different ways')
+})
+
+test('a column that the app decodes is read with the adapter', async () => {
+  const points = { type: 'number', required: false, transform: { output: (value: number) => -value } }
+  const user = { additionalFields: { ...COLUMNS.user.additionalFields, points } }
+  const { options, db } = drizzleTables()
+  const { outcome, warnings } = await callOnce({ options: { ...options, user }, db })
+  expect(outcome).toMatchObject({ user: { points: -7 } })
+  expect(warnings).toContain('user.points has a transform')
+})

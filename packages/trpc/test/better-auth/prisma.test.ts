@@ -1,0 +1,32 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { testPostgres } from '../../../core/test/support/postgres.ts'
+import { COLUMNS, createApp } from './app.ts'
+import { openPrisma } from './prisma-scene.ts'
+
+const postgres = await testPostgres()
+
+test("with Prisma, Step 2 uses the adapter and says so, or the app's Pool, and ctx.transaction its client", async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const { connect, pool } = await openPrisma(postgres)
+  const [first, second] = [connect(), connect()]
+  const app = createApp({ ...COLUMNS, ...first.options }, { db: first.db })
+  const withPool = createApp({ ...COLUMNS, ...second.options }, { db: second.db, client: pool })
+  const { cookie, headers } = await app.signUp()
+  await app.auth.api.createOrganization({ headers, body: { name: 'Ada Ltd.', slug: 'ada' } })
+
+  const found = await app.auth.api.getSession({ headers })
+  const { token, ...session } = found?.session ?? {}
+  const expected = { session: { ...session, activeOrganizationRole: 'owner' }, user: found?.user }
+  for (const { call } of [app, withPool]) {
+    expect(await call(cookie)).toMatchObject(expected)
+    const seen = JSON.stringify(await call(cookie))
+    for (const secret of [token, 'hidden']) expect(seen).not.toContain(secret)
+    expect(await call(cookie, 'write')).toBe('written')
+  }
+  expect(warn.mock.calls).toEqual([[expect.stringContaining('betterAuthGuard(auth, { client })')]])
+
+  app.beforeWriting(() => pool.query('delete from auth.login'))
+  for (const { call } of [app, withPool]) expect(await call(cookie, 'write')).toBe('SESSION_NOT_FOUND')
+  for (const { call } of [app, withPool]) expect(await call(cookie)).toBe('SESSION_NOT_FOUND')
+})
