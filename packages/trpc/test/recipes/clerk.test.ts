@@ -28,7 +28,7 @@ const rows = await setEnvironment(TABLES, {
   ...{ CLERK_API_URL, CLERK_WEBHOOK_SECRET, CLERK_FRONTEND_API: CLERK_API_URL, CLERK_SECRET_KEY: 'sk_test' },
 })
 const { authConfig } = await import('./clerk/auth.config.ts')
-const { answerWebhook, pool } = await import('./clerk/clerk.ts')
+const { answerWebhook, mirror, pool } = await import('./clerk/clerk.ts')
 const { db, store } = await import('./clerk/database.ts')
 afterAll(async () => {
   await store.close()
@@ -114,6 +114,16 @@ describe('a webhook ends calls and streams', () => {
     expect(await caller.me()).toMatchObject(rejected('ACCOUNT_BANNED'))
     expect({ rejection: await ticks.ended }).toMatchObject(rejected('ACCOUNT_BANNED'))
   })
+})
+
+test('a session that the app revoked with the API ends before the webhook', async () => {
+  const callerOf = await openApp(authConfig, db)
+  const { token, session } = await openUser()
+  await deliver('session.created', session)
+  const caller = callerOf({ token })
+  expect(await caller.me()).toMatchObject({ rejection: null })
+  await mirror('session.revoked', { ...session, status: 'revoked' })
+  expect(await caller.me()).toMatchObject(rejected('SESSION_EXPIRED'))
 })
 
 test('events that come late or twice restore nothing', async () => {
