@@ -34,7 +34,7 @@ const TRPC_IMPORTS = {
   ssr: [core('index', 'protocol', 'internal/server')],
   'better-auth': [
     `${TRPC}/server/`,
-    core('index', 'internal/server', 'sqlite', 'postgres'),
+    core('index', 'protocol', 'internal/server', 'sqlite', 'postgres'),
     npm('better-auth/'),
   ],
   next: [

@@ -8,7 +8,7 @@ import { ConfigurationError } from './protocol/errors.ts'
 import { checkAll, isSecureUrl, requirePositive } from './protocol/settings.ts'
 import { COOKIE_PREFIX, JWT_LIFETIME_SECONDS, SESSION_LIFETIME_SECONDS } from './protocol.ts'
 import { type CookieAttributes, type CookieNames, cookieNames } from './request/cookie.ts'
-import { requireCookieDomain, requireCookiePrefix, requireCrossSite } from './request/cookie-settings.ts'
+import { requireCookieDomain, requireCookieName, requireCrossSite } from './request/cookie-settings.ts'
 import type { SessionLifetimes } from './session/lifetime.ts'
 import type { Session, SessionUser } from './session/session.ts'
 
@@ -64,6 +64,12 @@ export interface AuthConfigOptions {
    * change `cookiePrefix`. @default 'lax'
    */
   cookieSameSite?: 'lax' | 'none'
+  /**
+   * The session cookie of another library that signs users in, such as `__Secure-better-auth.session_token`.
+   * JWTs are bound to it: with cookies, a JWT is only valid beside the cookie for which it was issued.
+   * @default Sallyport's own
+   */
+  sessionCookie?: string | undefined
   jwt?: {
     /** Lifetime in seconds. @default 900 */
     expiresInSeconds?: number
@@ -127,6 +133,8 @@ export interface AuthConfig {
   /** Step 1 for credentials that aren't our JWTs. */
   readonly proof: Proof | undefined
   readonly cookies: CookieNames & CookieAttributes
+  /** Also `cookies.session`, if another library signs users in. */
+  readonly sessionCookie: string | undefined
   /** This app, then the trusted issuers. */
   readonly issuers: readonly [TrustedIssuer, ...TrustedIssuer[]]
   readonly jwtLifetimeSeconds: number
@@ -178,7 +186,7 @@ function readLater(read: () => AuthConfig): AuthConfig {
 function resolve(options: AuthConfigOptions): AuthConfig {
   const { baseUrl, jwks, allowedOrigins = [], trustedIssuers = [], jwt = {}, session = {} } = options
   const { cookiePrefix = COOKIE_PREFIX, cookieDomain: domain, cookieSameSite: sameSite = 'lax' } = options
-  const { allowedHeaders = [], exposedHeaders = [] } = options
+  const { allowedHeaders = [], exposedHeaders = [], sessionCookie } = options
   const { expiresInSeconds: jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, cacheSize = 10_000 } = jwt
   const { freshForSeconds = 15 * 60, lookupTimeoutMs = LOOKUP_TIMEOUT_MS } = session
   const { maxSessionsPerUser = NO_LIMIT, whenFull = 'evict-oldest', rotateSessionToken = false } = session
@@ -192,7 +200,8 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     () => requireHeaderNames('allowedHeaders', allowedHeaders),
     () => requireHeaderNames('exposedHeaders', exposedHeaders),
     ...issuerChecks(URL.parse(baseUrl)?.origin, trustedIssuers),
-    () => requireCookiePrefix(cookiePrefix),
+    () => requireCookieName('cookiePrefix', cookiePrefix),
+    () => requireCookieName('sessionCookie', sessionCookie ?? 'none', `${cookiePrefix}.jwt`),
     () => requireCookieDomain(domain, baseUrl),
     () => requireOneOf('cookieSameSite', sameSite, ['lax', 'none']),
     () => requireCrossSite(options),
@@ -212,6 +221,7 @@ function resolve(options: AuthConfigOptions): AuthConfig {
   const { origin, protocol } = new URL(baseUrl)
   const secure = protocol === 'https:'
   const attributes = { secure, domain, sameSite }
+  const names = cookieNames(cookiePrefix, attributes)
   const own = { issuer: origin, audience: origin, typ: JWT_TYPE, jwks, claims: OWN_CLAIMS }
   return {
     baseUrl: baseUrl.replace(/\/+$/, ''),
@@ -223,7 +233,8 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     exposedHeaders,
     bearer: options.bearer ?? false,
     proof: options.proof,
-    cookies: { ...cookieNames(cookiePrefix, attributes), ...attributes },
+    cookies: { ...names, ...attributes, session: sessionCookie ?? names.session },
+    sessionCookie,
     issuers: [own, ...trustedIssuers],
     jwtLifetimeSeconds,
     sessionLifetimeSeconds: expiresInSeconds,
@@ -256,6 +267,7 @@ const SETTINGS: readonly (keyof AuthConfig)[] = [
     'bearer',
     'proof',
     'cookies',
+    'sessionCookie',
     'issuers',
   ] as const),
   ...(['jwtLifetimeSeconds', 'sessionLifetimeSeconds', 'lookupTimeoutMs', 'lifetimes'] as const),

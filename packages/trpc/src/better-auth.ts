@@ -1,1 +1,2 @@
 export { type BetterAuthGuard, type BetterAuthGuardOptions, betterAuthGuard } from './better-auth/guard.ts'
+export { type SallyportJwtOptions, sallyportJwt } from './better-auth/jwt-plugin.ts'

@@ -41,6 +41,10 @@ export function createEndpointServer(
   database: AnyDatabase,
   onError: (error: unknown) => void,
 ): EndpointServer {
+  if (definition.config.sessionCookie !== undefined)
+    throw new ConfigurationError(
+      'sessionCookie is set, so another library signs users in. Remove it from the configuration of these endpoints.',
+    )
   const unread = unreadColumns(columnsOf(definition), database.columns)
   if (unread.length > 0)
     throw new ConfigurationError(

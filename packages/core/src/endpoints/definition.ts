@@ -3,7 +3,8 @@ import type { AuthConfig } from '../config.ts'
 import type { Migrations } from '../database/schema/migrations.ts'
 import type { ChangeHook } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
-import { isSigningKeys, parseSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
+import { readSigningKeys } from '../keys/read-signing-keys.ts'
+import type { SigningKeys } from '../keys/signing-keys.ts'
 import { ENDPOINT_ERRORS, type RejectionTable } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
@@ -106,30 +107,22 @@ export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
   const plugins = [...(options.plugins ?? []), own]
   checkPlugins(plugins)
   if (typeof signingKeys !== 'function')
-    return { config, signingKeys: readKeys(signingKeys, config), definePayload, plugins }
+    return {
+      config,
+      signingKeys: readSigningKeys(signingKeys, config),
+      definePayload,
+      plugins,
+    }
   let keys: SigningKeys | null = null
   return {
     config,
     get signingKeys() {
-      keys ??= readKeys(signingKeys(), config)
+      keys ??= readSigningKeys(signingKeys(), config)
       return keys
     },
     definePayload,
     plugins,
   }
-}
-
-function readKeys(signingKeys: unknown, config: AuthConfig): SigningKeys | null {
-  if (signingKeys === undefined) return null
-  const keys = isSigningKeys(signingKeys) ? signingKeys : parseSigningKeys(signingKeys)
-  const verifier = config.issuers[0].jwks.findKey(keys.active.kid)
-  // Don't wait for a key set that must be fetched: the first call reports a failure.
-  if (verifier instanceof Promise) verifier.catch(() => {})
-  else if (verifier?.alg !== keys.active.alg)
-    throw new ConfigurationError(
-      'SIGNING_KEYS: the key that signs is not in JWKS. Set both from the same run of "sallyport keys"',
-    )
-  return keys
 }
 
 export function requireSigningKeys({ signingKeys }: Pick<AuthDefinition, 'signingKeys'>): SigningKeys {

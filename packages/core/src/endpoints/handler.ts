@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
-import { ENDPOINT_ERRORS, isEndpointError, reject } from '../protocol/endpoint-error.ts'
-import { isAuthError } from '../protocol/errors.ts'
+import { reject } from '../protocol/endpoint-error.ts'
 import { BodyTooLargeError, readLimited } from '../protocol/read-limited.ts'
+import { toErrorResponse, withCommonHeaders } from '../protocol/responses.ts'
 import { AUTH_PATH, ENDPOINTS, type ErrorResponse, isSessionOver, MAX_PAYLOAD_BYTES } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
 import { corsHeaders, respondToPreflight } from '../request/cors.ts'
@@ -96,18 +96,6 @@ function respondWithError(
   return response
 }
 
-function toErrorResponse(error: unknown): ErrorResponse & { status: number } {
-  if (isAuthError(error)) {
-    const { status, reason, message, retryAfterSeconds } = error
-    return { status, code: reason, message, ...(retryAfterSeconds !== null && { retryAfterSeconds }) }
-  }
-  if (isEndpointError(error)) {
-    const { status, code, message, fields } = error
-    return { status, code, message, ...(fields.length > 0 && { fields }) }
-  }
-  return { code: 'INTERNAL_ERROR', ...ENDPOINT_ERRORS.INTERNAL_ERROR }
-}
-
 function respond(
   request: Request,
   config: AuthConfig,
@@ -116,13 +104,5 @@ function respond(
   const headers = corsHeaders(request.headers.get('origin'), config)
   const response = withCommonHeaders(Response.json(body, { status, headers }))
   for (const cookie of cookies) response.headers.append('set-cookie', cookie)
-  return response
-}
-
-/** Keeps caches from storing or sharing a response, and browsers from guessing its type. */
-function withCommonHeaders(response: Response): Response {
-  response.headers.append('vary', 'Cookie')
-  response.headers.set('cache-control', 'no-store')
-  response.headers.set('x-content-type-options', 'nosniff')
   return response
 }

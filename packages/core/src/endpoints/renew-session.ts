@@ -1,5 +1,6 @@
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { VersionCause } from '../events/event.ts'
+import { prepareTokens } from '../lifecycle/prepare-tokens.ts'
 import { findToken } from '../lifecycle/refresh-session.ts'
 import { replaceCredentials } from '../lifecycle/replace-credentials.ts'
 import { reject } from '../protocol/endpoint-error.ts'
@@ -7,7 +8,6 @@ import { AuthError } from '../protocol/errors.ts'
 import type { TokenResponse } from '../protocol.ts'
 import { secretStatus } from '../session/secret.ts'
 import type { AuthorizedContext, EndpointContext, EndpointResult } from './endpoint.ts'
-import { prepareTokens } from './issue-tokens.ts'
 
 const VERSION_CHANGES = { points: 10, duration: 15 * 60 }
 

@@ -1,4 +1,5 @@
 import { emit } from '../events/emit.ts'
+import { prepareTokens } from '../lifecycle/prepare-tokens.ts'
 import { refreshSession } from '../lifecycle/refresh-session.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError, isAuthError, isUnavailable } from '../protocol/errors.ts'
@@ -7,9 +8,9 @@ import { memoryLimits } from '../rate-limit/memory-limits.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { addressBuckets } from '../request/address.ts'
 import { readCredentials } from '../request/credentials.ts'
+import { isPrefetch } from '../request/prefetch.ts'
 import { authenticate } from '../session/authenticate.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
-import { prepareTokens } from './issue-tokens.ts'
 import { anyQuery, tokens } from './plain-schemas.ts'
 
 /** Refreshes per session. */
@@ -37,10 +38,7 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
   output: tokens,
   async run(_input, context) {
     const { config, database, request, sessionCookie } = context
-    const isPrefetch = ['sec-purpose', 'purpose', 'x-moz'].some((name) =>
-      request.header(name)?.toLowerCase().includes('prefetch'),
-    )
-    if (isPrefetch) throw reject('PREFETCH_REJECTED')
+    if (isPrefetch(request.header)) throw reject('PREFETCH_REJECTED')
     if (sessionCookie === null) throw await withoutSecret(context)
     const refresh = await refreshSession(sessionCookie, { database, config }).catch(
       async (error: unknown) => {

@@ -20,7 +20,7 @@ export function parseClaims(
 ): Identity {
   const { keyId, issuer, isOwn, now, clock = now } = options
   const claims = parsePayload(payload)
-  const { exp, nbf, iat, version } = claims
+  const { exp, nbf, iat, version, cookieHash } = claims
   const userId = claims[issuer.claims.userId]
   const sessionId = claims[issuer.claims.sessionId]
   if (!isIssuedBy(issuer, claims) || !isNumericDate(exp) || !isId(userId) || !isId(sessionId))
@@ -33,8 +33,9 @@ export function parseClaims(
   const { maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS } = issuer
   const expiresAt = new Date((isOwn ? exp : Math.min(exp, iat + maxAgeSeconds)) * 1000)
   if (expiresAt <= now) throw new AuthError('TOKEN_EXPIRED')
-  const ownVersion = isOwn && isVersion(version) ? version : null
-  return { userId, sessionId, version: ownVersion, expiresAt, issuer: issuer.issuer, keyId }
+  const identity = { userId, sessionId, version: null, expiresAt, issuer: issuer.issuer, keyId }
+  if (!isOwn || !isVersion(version)) return identity
+  return { ...identity, version, ...(cookieHash !== undefined && { cookieHash: String(cookieHash) }) }
 }
 
 export function isVersion(value: unknown): value is number {

@@ -7,4 +7,6 @@ export interface Identity {
   readonly expiresAt: Date
   readonly issuer: string
   readonly keyId: string
+  /** The hash of another library's session cookie, to which our own JWT is bound. */
+  readonly cookieHash?: string
 }

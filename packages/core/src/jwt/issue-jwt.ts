@@ -10,27 +10,38 @@ export interface IssuedJwt {
   readonly expiresInSeconds: number
 }
 
+/** A session for {@link issueJwt}. */
+export interface JwtSession {
+  readonly id: string
+  readonly userId: string
+  readonly expiresAt: Date
+  /** The version in the row. @default 1 */
+  readonly version?: number
+  /** The hash of the session cookie of another library, to which the JWT is bound. */
+  readonly cookieHash?: string
+}
+
 /** Returns further claims for the JWT of a session. */
 export type DefinePayload = (session: { userId: string; sessionId: string }) => object | Promise<object>
 
 /**
  * Issues the JWT of a session. It never outlives the session.
- * @param session.version the version in the row. @default 1
  * @param options.payload further claims; ours override them
  * @throws Error if the token is too large for a cookie
  */
 export async function issueJwt(
-  session: { id: string; userId: string; expiresAt: Date; version?: number },
+  session: JwtSession,
   options: { key: SigningKey; config: AuthConfig; payload?: object; now?: Date },
 ): Promise<IssuedJwt> {
   const { key, config, payload = {}, now = config.now() } = options
   const issuedAt = Math.floor(now.getTime() / 1000)
   const sessionExpires = Math.floor(session.expiresAt.getTime() / 1000)
   const expires = Math.min(issuedAt + config.jwtLifetimeSeconds, sessionExpires)
-  // The only registered claim that ours don't override.
-  const { nbf: _, ...added }: JWTPayload = { ...payload }
-  const { id: sessionId, userId, version = 1 } = session
-  const token = await new SignJWT({ ...added, sessionId, userId, version })
+  // The claims that ours don't always override.
+  const { nbf: _, cookieHash: __, ...added }: JWTPayload = { ...payload }
+  const { id: sessionId, userId, version = 1, cookieHash } = session
+  const bound = cookieHash !== undefined && { cookieHash }
+  const token = await new SignJWT({ ...added, sessionId, userId, version, ...bound })
     .setProtectedHeader({ alg: key.alg, typ: JWT_TYPE, kid: key.kid })
     .setIssuer(config.issuer)
     .setAudience(config.audience)

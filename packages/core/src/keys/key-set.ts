@@ -3,8 +3,8 @@ export const ALGORITHMS = ['Ed25519', 'ES256'] as const
 
 export type Algorithm = (typeof ALGORITHMS)[number]
 
-/** An {@link Algorithm}, or one that only tokens of other issuers use. */
-export type VerificationAlgorithm = Algorithm | 'ES384' | 'ES512' | 'RS256' | 'PS256'
+/** An {@link Algorithm}, or one that only tokens of other issuers use. `EdDSA` is Ed25519 (RFC 8037). */
+export type VerificationAlgorithm = Algorithm | 'EdDSA' | 'ES384' | 'ES512' | 'RS256' | 'PS256'
 
 /** A key of WebCrypto, under a name that every version of the Node types has. */
 export type WebCryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>

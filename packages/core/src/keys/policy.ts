@@ -32,9 +32,12 @@ const elliptic = (curve: string, length: number) => {
 
 const rsa = { kty: exactly('RSA'), n: modulus, e: exactly('AQAB'), kid: keyId }
 
+const ed25519 = { kty: exactly('OKP'), crv: exactly('Ed25519'), x: bytes(32), kid: keyId }
+
 /** One shape per algorithm: a key works with its own algorithm only (RFC 8725 section 3.1). */
 const MEMBERS: Readonly<Record<VerificationAlgorithm, Readonly<Record<string, Rule>>>> = {
-  Ed25519: { kty: exactly('OKP'), crv: exactly('Ed25519'), x: bytes(32), kid: keyId },
+  Ed25519: ed25519,
+  EdDSA: ed25519,
   ES256: elliptic('P-256', 32),
   ES384: elliptic('P-384', 48),
   ES512: elliptic('P-521', 66),
@@ -44,20 +47,20 @@ const MEMBERS: Readonly<Record<VerificationAlgorithm, Readonly<Record<string, Ru
 
 type SharedMembers = { kid: string; use?: 'sig' }
 
-type OkpJwk = SharedMembers & { alg: 'Ed25519'; kty: 'OKP'; crv: 'Ed25519'; x: string }
+type OkpJwk<Alg> = SharedMembers & { alg: Alg; kty: 'OKP'; crv: 'Ed25519'; x: string }
 type EllipticJwk<Alg, Curve> = SharedMembers & { alg: Alg; kty: 'EC'; crv: Curve; x: string; y: string }
 type RsaJwk = SharedMembers & { alg: 'RS256' | 'PS256'; kty: 'RSA'; n: string; e: 'AQAB' }
 
 /** A public key that passed the policy (RFC 7517, RFC 7518, RFC 8037). */
 export type PublicJwk =
-  | OkpJwk
+  | OkpJwk<'Ed25519' | 'EdDSA'>
   | EllipticJwk<'ES256', 'P-256'>
   | EllipticJwk<'ES384', 'P-384'>
   | EllipticJwk<'ES512', 'P-521'>
   | RsaJwk
 
 /** One of our own public keys. */
-export type OwnPublicJwk = OkpJwk | EllipticJwk<'ES256', 'P-256'>
+export type OwnPublicJwk = OkpJwk<'Ed25519'> | EllipticJwk<'ES256', 'P-256'>
 
 /** One of our own keys with its private half. */
 export type PrivateJwk = OwnPublicJwk & { d: string }

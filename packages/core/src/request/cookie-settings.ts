@@ -1,8 +1,9 @@
 import { ConfigurationError } from '../protocol/errors.ts'
 
-export function requireCookiePrefix(prefix: string): void {
-  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(prefix))
-    throw new ConfigurationError('cookiePrefix must be 1 to 64 letters, digits, dots, dashes, or underscores')
+/** @param reserved a name that is taken */
+export function requireCookieName(setting: string, name: string, reserved?: string): void {
+  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name) || name === reserved)
+    throw new ConfigurationError(`${setting} must be 1 to 64 letters, digits, dots, dashes, or underscores`)
 }
 
 /** Browsers drop a cookie with the domain of another host, a single label, or an address. */

@@ -1,6 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import { NO_SESSION, SESSION_HEADER } from '../protocol.ts'
 import { readCookie } from './cookie.ts'
+import { readForeignCookie } from './foreign-cookie.ts'
 
 /** Returns a request header by its lowercase name; null if it was not sent. */
 export type HeaderReader = (name: string) => string | null
@@ -15,7 +16,9 @@ export interface Credentials {
 
 /** The parts of the session cookie, `<sessionId>.<secret>`. */
 export interface SessionCookie {
+  /** Empty in the cookie of another library, which doesn't name the session. */
   readonly sessionId: string
+  /** In the cookie of another library, its decoded value. */
   readonly secret: string
 }
 
@@ -43,12 +46,16 @@ export function readBearer(header: HeaderReader, { bearer }: AuthConfig): string
 }
 
 /** Returns whether the session header replaces the cookies of a request. */
-export function hasSessionHeader(header: HeaderReader, { bearer }: AuthConfig): boolean {
-  return bearer && header(SESSION_HEADER) !== null
+export function hasSessionHeader(header: HeaderReader, { bearer, sessionCookie }: AuthConfig): boolean {
+  return bearer && sessionCookie === undefined && header(SESSION_HEADER) !== null
 }
 
 /** Reads the session cookie, or the header that replaces it. @throws AuthError `COOKIE_CONFLICT` */
 export function readSessionCookie(header: HeaderReader, config: AuthConfig): SessionCookie | null {
+  if (config.sessionCookie !== undefined) {
+    const secret = readForeignCookie(header('cookie'), config.sessionCookie)
+    return secret === null ? null : { sessionId: '', secret }
+  }
   const sent = config.bearer ? header(SESSION_HEADER) : null
   if (sent === NO_SESSION) return null
   const value = sent ?? readCookie(header('cookie'), config.cookies.session)

@@ -74,16 +74,22 @@ export function addedLists({ session, user }: AddedColumns): AddedLists | null {
   return lists.session.length + lists.user.length === 0 ? null : lists
 }
 
-/** Returns the members of a session or user for the values of added columns. */
-export function readColumns(columns: ColumnList, values: readonly unknown[]): Record<string, unknown> {
-  return Object.fromEntries(
-    columns.map(([name, type], place) => [name, decodeColumn(values[place] ?? null, type)]),
-  )
+/** Adds columns to a session or user, from their place in a row. Its own members stay as they are. */
+export function addColumns(
+  target: Record<string, unknown>,
+  columns: ColumnList,
+  { values, from }: { values: readonly unknown[]; from: number },
+): void {
+  let place = from
+  for (const [name, type] of columns) {
+    const value = values[place++] ?? null
+    if (!Object.hasOwn(target, name)) target[name] = decodeColumn(value, type)
+  }
 }
 
 /** Decodes the value of a column, the same for every database. An unreadable one becomes null. */
 export function decodeColumn(value: unknown, type: ColumnType = 'text'): unknown {
-  if (value === null) return null
+  if (value === null || type === 'text') return value
   if (type === 'flag') return FLAGS.get(String(value)) ?? null
   if (type === 'json') return typeof value === 'string' ? parseJson(value) : value
   if (type !== 'timestamp' && type !== 'date') return value

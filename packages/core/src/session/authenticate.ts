@@ -5,6 +5,7 @@ import { verifyProof } from '../jwt/verify-once.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readCredentials } from '../request/credentials.ts'
 import { checkOrigin, type OriginRequest, type RequestKind } from '../request/origin.ts'
+import { matchSessionCookie } from './match-session-cookie.ts'
 import { reportRejection, withReport } from './report-denial.ts'
 import type { Session, SessionReader, StoredSession } from './session.ts'
 import { checkSession, validateSession } from './validate-session.ts'
@@ -45,14 +46,14 @@ async function verifyCredentials(
   kind: RequestKind,
   config: AuthConfig,
 ): Promise<Identity> {
-  const { transport, token, sessionCookie } = readCredentials(request.header, config)
+  const credentials = readCredentials(request.header, config)
+  const { transport, token, sessionCookie } = credentials
   if (transport === 'cookie' && (token !== null || sessionCookie !== null)) checkOrigin(request, kind, config)
   if (token === null) throw new AuthError('TOKEN_MISSING')
   const { proof } = config
   const identity = await (proof === undefined ? verifyJwt(token, config) : verifyProof(token, proof, config))
   // Another tab has signed in since. After a refresh, the two cookies agree again.
-  if (sessionCookie !== null && sessionCookie.sessionId !== identity.sessionId)
-    throw new AuthError('TOKEN_INVALID')
+  if (!(await matchSessionCookie(identity, credentials, config))) throw new AuthError('TOKEN_INVALID')
   return identity
 }
 

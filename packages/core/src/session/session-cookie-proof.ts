@@ -1,7 +1,7 @@
 import type { Proof } from '../jwt/proof.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { AuthError } from '../protocol/errors.ts'
-import { readCookie } from '../request/cookie.ts'
+import { decodeCookie, readForeignCookie } from '../request/foreign-cookie.ts'
 import { createSecretKeys, type SecretKeys } from './secret-keys.ts'
 import type { SessionKey } from './session.ts'
 
@@ -10,21 +10,22 @@ export interface SessionCookieOptions {
   /** The name of the cookie, or a function that returns it. */
   readonly cookie: string | (() => string)
   /**
-   * The secret that signs the cookie, or a function that returns the current one. Null if the cookie is the token
-   * itself, at least 128 random bits that `findSession` looks up. Then each unknown token costs a lookup.
+   * The secret that signs the cookie, or a function that returns the current one. Null if the cookie is the
+   * token itself, at least 128 random bits that `findSession` looks up. Then each unknown token costs a
+   * lookup.
    */
   readonly secret: string | (() => string) | null
   /**
-   * Returns the ids of the session with this token and of its user; null if there is none. Called once for each
-   * token, so the ids must never change. An error means "unknown" (503).
+   * Returns the ids of the session with this token and of its user; null if there is none. Called once for
+   * each token, so the ids must never change. An error means "unknown" (503).
    */
   readonly findSession: (token: string) => Promise<SessionKey | null>
 }
 
 /**
  * Creates Step 1 for the session cookie of another library: `token.signature`, where the signature is the
- * HMAC-SHA256 of the token in base64. A bearer token has the same form. Step 2 reads the tables of that library
- * (`openSqliteStore` or `openPostgresStore`, whose `mapping.issuer` is the origin of `baseUrl`).
+ * HMAC-SHA256 of the token in base64. A bearer token has the same form. Step 2 reads the tables of that
+ * library (`openSqliteStore` or `openPostgresStore`, whose `mapping.issuer` is the origin of `baseUrl`).
  * @example
  * const { secret } = process.env
  * defineAuthConfig({ baseUrl, ...sessionCookieProof({ cookie: 'sid', secret, findSession }) })
@@ -37,9 +38,7 @@ export function sessionCookieProof({ cookie, secret, findSession }: SessionCooki
   const cookieName = toFunction(cookie)
   const proof: Proof = {
     readToken({ cookie, bearer }) {
-      if (bearer !== null) return decode(bearer)
-      const value = readCookie(cookie, cookieName(), (first, second) => decode(first) === decode(second))
-      return value === null ? null : decode(value)
+      return bearer === null ? readForeignCookie(cookie, cookieName()) : decodeCookie(bearer)
     },
     async verify(value) {
       const { token, keyId } = await jwks.verify(value)
@@ -64,14 +63,4 @@ const UNSIGNED: SecretKeys = {
 
 function toFunction(value: string | (() => string)): () => string {
   return typeof value === 'string' ? () => value : value
-}
-
-/** Signatures contain `+`, `/`, and `=`, so cookies are percent-encoded. A malformed one has no valid signature. */
-function decode(value: string): string {
-  if (!value.includes('%')) return value
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    return value
-  }
 }

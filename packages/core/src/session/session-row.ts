@@ -1,6 +1,6 @@
-import { type AddedLists, readColumns } from './added-columns.ts'
+import { type AddedLists, addColumns } from './added-columns.ts'
 import { readDate } from './read-date.ts'
-import type { SessionKey, StoredSession } from './session.ts'
+import type { SessionKey, SessionUser, StoredSession } from './session.ts'
 
 /** A date as ISO 8601, as milliseconds since 1970, or as a driver reads it. */
 type Moment = string | number | Date | null
@@ -52,13 +52,17 @@ export function sessionOf(
 ): StoredSession {
   const session = ownMembers(key, values)
   if (added === null) return session
-  const addedValues = values.slice(OWN_COLUMNS)
-  const ofSession = readColumns(added.session, addedValues)
-  const ofUser = readColumns(added.user, addedValues.slice(added.session.length))
-  return { ...ofSession, ...session, user: { ...ofUser, ...session.user } }
+  addColumns(session, added.session, { values, from: OWN_COLUMNS })
+  addColumns(session.user, added.user, { values, from: OWN_COLUMNS + added.session.length })
+  return session
 }
 
-function ownMembers({ sessionId, userId }: SessionKey, values: LookupValues): StoredSession {
+type Extensible<Members> = Members & Record<string, unknown>
+
+function ownMembers(
+  { sessionId, userId }: SessionKey,
+  values: LookupValues,
+): Extensible<Omit<StoredSession, 'user'>> & { readonly user: Extensible<SessionUser> } {
   const [expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer, name, email, role, banned, banExpires] =
     values
   // Fail closed: only `0`, `false`, and `null` mean "not banned".

@@ -73,9 +73,12 @@ function requireValid(session: StoredSession, now: Date): Session {
   return valid
 }
 
-/** Only our own tokens carry a version, and only they are valid for sessions without an issuer. */
+/**
+ * Only our own tokens carry a version, and only they are valid for sessions without an issuer. The issuer of
+ * a mapped table may be this app, which signs users in with another library.
+ */
 function isIssuerOf(session: Session, { version, issuer }: ProvedSession): boolean {
-  return session.issuer === null ? version !== null : version === null && session.issuer === issuer
+  return session.issuer === null ? version !== null : session.issuer === issuer
 }
 
 /** After a rotation, requests with the previous version may be in flight, so it stays valid for a moment. */

@@ -6,7 +6,7 @@ import { verifyJws } from '../../src/jwt/verify-jws.ts'
 import { messageOf } from '../support/message-of.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
-const WIDENED = ['RS256', 'PS256', 'ES384', 'ES512'] as const
+const WIDENED = ['EdDSA', 'RS256', 'PS256', 'ES384', 'ES512'] as const
 const ALL: readonly VerificationAlgorithm[] = ['Ed25519', 'ES256', ...WIDENED]
 
 /** A key pair of another issuer. */
@@ -94,6 +94,7 @@ describe('rejects a weak or malformed key by the name of its member', () => {
   const { publicJwk: rsa } = pairOf('RS256')
   const { publicJwk: es384 } = pairOf('ES384')
   const { publicJwk: es512 } = pairOf('ES512')
+  const { publicJwk: eddsa } = pairOf('EdDSA')
   const rsaOf = (options: { modulusLength: number; publicExponent?: number }): JWK => {
     const { n = '', e = '' } = generateKeyPairSync('rsa', options).publicKey.export({ format: 'jwk' })
     return { ...rsa, n, e }
@@ -128,6 +129,9 @@ describe('rejects a weak or malformed key by the name of its member', () => {
     ['x', 'ES512 with 64 bytes', { ...es512, x: bytes(64) }],
     ['x', 'ES512 with 65 bytes', { ...es512, x: bytes(65) }],
     ['y', 'ES512 with 67 bytes', { ...es512, y: bytes(67) }],
+    ['crv', 'EdDSA on Ed448', { ...eddsa, crv: 'Ed448' }],
+    ['x', 'EdDSA with 57 bytes', { ...eddsa, x: bytes(57) }],
+    ['kty', 'EdDSA of an elliptic curve', { ...es384, alg: 'EdDSA' }],
     ['alg', 'RS512', { ...rsa, alg: 'RS512' }],
     ['alg', 'RSA-OAEP', { ...rsa, alg: 'RSA-OAEP' }],
     ['alg', 'no algorithm', { ...rsa, alg: undefined } as object],

@@ -2,6 +2,7 @@ import { type AuthConfig, readCookie, type Session } from '@sallyport/core'
 import { readCredentials, withDeadline } from '@sallyport/core/internal/server'
 import type { RenewSession, SentRequest } from '../server/auth-handle.ts'
 import { callerHeaders } from './caller-headers.ts'
+import type { BetterAuth } from './instance.ts'
 import { passCookies, readSessionCookie } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
 
@@ -22,7 +23,7 @@ interface Attempt {
  * Better Auth is called once. Each call that waits for it gets the cookies, because a browser may never
  * receive the response to one of them. A renewal that fails never fails a call.
  */
-export function createRenewal(source: BetterAuthSource, config: AuthConfig): RenewSession {
+export function createRenewal(source: BetterAuthSource<BetterAuth>, config: AuthConfig): RenewSession {
   /** Renewals by session id, until a call has passed on their cookies. */
   const attempts = new Map<string, Attempt>()
 
@@ -67,14 +68,22 @@ export function createRenewal(source: BetterAuthSource, config: AuthConfig): Ren
 }
 
 /** Runs on every call. */
-function isDue({ expiresAt }: Session, { current }: BetterAuthSource, config: AuthConfig): boolean {
+function isDue(
+  { expiresAt }: Session,
+  { current }: BetterAuthSource<BetterAuth>,
+  config: AuthConfig,
+): boolean {
   if (current === undefined) return false
   const { expiresIn, updateAge } = current.sessionConfig
   return expiresAt.getTime() - (expiresIn - updateAge) * 1000 <= config.now().getTime()
 }
 
 /** Impersonations last for an hour. Better Auth tells them from other sessions only by the cookie. */
-function isRenewable(session: Session, request: SentRequest, { auth, current }: BetterAuthSource): boolean {
+function isRenewable(
+  session: Session,
+  request: SentRequest,
+  { auth, current }: BetterAuthSource<BetterAuth>,
+): boolean {
   if (current === undefined || auth.options.session?.disableSessionRefresh) return false
   if ('impersonatedBy' in session && session.impersonatedBy) return false
   return readCookie(request.header('cookie'), current.authCookies.dontRememberToken.name, () => true) === null
@@ -82,7 +91,7 @@ function isRenewable(session: Session, request: SentRequest, { auth, current }: 
 
 /** Returns null unless the response sets the caller's own session cookie again. */
 async function callBetterAuth(
-  source: BetterAuthSource,
+  source: BetterAuthSource<BetterAuth>,
   { request, config }: { request: SentRequest; config: AuthConfig },
 ): Promise<Headers | null> {
   const { api, options } = source.auth

@@ -1,9 +1,12 @@
 import { getCookies } from 'better-auth/cookies'
 import type { BetterAuth, BetterAuthContext } from './instance.ts'
 
+/** The part of `betterAuth()` that every source has. */
+type LoadableAuth = Pick<BetterAuth, 'options' | '$context'>
+
 /** Better Auth's context, which it creates asynchronously. */
-export interface BetterAuthSource {
-  readonly auth: BetterAuth
+export interface BetterAuthSource<Auth extends LoadableAuth = LoadableAuth> {
+  readonly auth: Auth
   /** Undefined until Better Auth has created it. */
   readonly current: BetterAuthContext | undefined
   load(): Promise<BetterAuthContext>
@@ -12,10 +15,10 @@ export interface BetterAuthSource {
 }
 
 /** @param onLoad is called once, before the first `load` returns */
-export function createSource(
-  auth: BetterAuth,
-  onLoad: (context: BetterAuthContext) => void,
-): BetterAuthSource {
+export function createSource<Auth extends LoadableAuth>(
+  auth: Auth,
+  onLoad: (context: BetterAuthContext) => void = () => {},
+): BetterAuthSource<Auth> {
   let current: BetterAuthContext | undefined
   let fallbackName: string | undefined
   return {
@@ -38,6 +41,6 @@ export function createSource(
 }
 
 /** Returns whether sessions are rows of the database, and not only in a secondary storage. */
-export function keepsRows({ options }: BetterAuth): boolean {
+export function keepsRows({ options }: Pick<BetterAuth, 'options'>): boolean {
   return options.secondaryStorage === undefined || options.session?.storeSessionInDatabase === true
 }

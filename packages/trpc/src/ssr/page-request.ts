@@ -1,5 +1,5 @@
 import type { AuthConfig, OriginRequest } from '@sallyport/core'
-import { clientAddress, type ProxyTrust } from '@sallyport/core/internal/server'
+import { clientAddress, isPrefetch, type ProxyTrust } from '@sallyport/core/internal/server'
 
 /** A request; or headers, as in server components of Next.js, which have no request and can't set cookies. */
 export type PageRequest = { readonly method: string; readonly headers: Headers } | Headers
@@ -25,15 +25,12 @@ export function readPage(
   const headers = new Headers(isRequest ? request.headers : request)
   const header = (name: string) => headers.get(name)
   const method = isRequest ? request.method : 'GET'
-  const isPrefetch = PREFETCH_HEADERS.some((name) => header(name)?.toLowerCase().includes('prefetch'))
   return {
     method,
     headers,
     header,
     address: clientAddress(remoteAddress, header('x-forwarded-for'), trustsProxy),
     // A user doesn't request a prefetch. A rotated secret that can't reach the browser would end the session.
-    mayRefresh: method !== 'HEAD' && !isPrefetch && (isRequest || !config.rotateSessionToken),
+    mayRefresh: method !== 'HEAD' && !isPrefetch(header) && (isRequest || !config.rotateSessionToken),
   }
 }
-
-const PREFETCH_HEADERS = ['sec-purpose', 'purpose', 'x-moz']

@@ -1,6 +1,6 @@
 import { type AuthConfig, type Identity, identify, isAuthError, type Reason } from '@sallyport/core'
 import { isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
-import { readCredentials } from '@sallyport/core/internal/server'
+import { matchSessionCookie, readCredentials } from '@sallyport/core/internal/server'
 import type { Page } from './page-request.ts'
 import type { FetchToken } from './token-source.ts'
 import { withCookies } from './with-cookies.ts'
@@ -59,7 +59,8 @@ export async function resolveUser(page: Page, server: PageServer): Promise<PageU
 /** Requests a JWT, which must pass Step 1 before it is used or sent to the browser. Never rejects. */
 export async function refresh(page: Page, rejected: Reason, server: PageServer): Promise<PageUser> {
   const { config, onError } = server
-  const { sessionCookie, transport } = readCredentials(page.header, config)
+  const credentials = readCredentials(page.header, config)
+  const { sessionCookie, transport } = credentials
   if (transport === 'bearer') return unknown(page, rejected)
   // The endpoint reads only that cookie.
   if (sessionCookie === null) return signedOut(page, 'SESSION_NOT_FOUND', { config, setCookies: [] })
@@ -73,7 +74,7 @@ export async function refresh(page: Page, rejected: Reason, server: PageServer):
     const headers = withCookies(page.headers, setCookies)
     const result = await identifyPage({ ...page, headers, header: (name) => headers.get(name) }, config)
     // A cache in between may return the response to another user, with both cookies.
-    if (typeof result !== 'string' && result.sessionId === sessionCookie.sessionId)
+    if (typeof result !== 'string' && (await matchSessionCookie(result, credentials, config)))
       return { ...AUTHENTICATED, identity: result, headers, setCookies, isRefreshable: false }
     const wrong = typeof result === 'string' ? result : 'TOKEN_INVALID'
     onError(new Error(`The JWT of the token endpoint was rejected: ${wrong}. Check config and token`))

@@ -2,9 +2,14 @@ import type { Session } from '@sallyport/core'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { betterAuth } from 'better-auth'
 import { admin, organization } from 'better-auth/plugins'
+import SqliteDatabase from 'better-sqlite3'
 import { expect, test } from 'vitest'
 
-const base = { baseURL: 'http://localhost:3000', secret: 'a-secret-of-at-least-32-characters-for-tests' }
+const base = {
+  baseURL: 'http://localhost:3000',
+  secret: 'a-secret-of-at-least-32-characters-for-tests',
+  database: new SqliteDatabase(':memory:'),
+}
 const session: Session & { activeOrganizationRole: string } = {
   id: 's',
   userId: 'u',

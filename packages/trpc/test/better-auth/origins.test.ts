@@ -2,14 +2,16 @@ import { sessionMiddleware } from '@sallyport/trpc'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { initTRPC } from '@trpc/server'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
+import SqliteDatabase from 'better-sqlite3'
 import { afterEach, expect, test, vi } from 'vitest'
 
 afterEach(() => vi.unstubAllEnvs())
 
 const baseURL = 'http://localhost:3000'
 const secret = 'a-secret-of-at-least-32-characters-for-tests'
+const database = new SqliteDatabase(':memory:')
 const guardOf = (options: BetterAuthOptions, guardOptions = {}) =>
-  betterAuthGuard(betterAuth({ baseURL, secret, ...options }), guardOptions)
+  betterAuthGuard(betterAuth({ baseURL, secret, database, ...options }), guardOptions)
 
 test.each([
   { way: 'a list', options: { trustedOrigins: ['https://a.example'] }, expected: ['https://a.example'] },
@@ -56,7 +58,7 @@ test.each([
 ])('the first call fails with the fix, and createContext never does: $way', async (row) => {
   vi.stubEnv('BETTER_AUTH_TRUSTED_ORIGINS', row.env)
   vi.stubEnv('BETTER_AUTH_URL', undefined)
-  const logged = vi.spyOn(console, 'error').mockReturnValue()
+  vi.spyOn(console, 'error').mockReturnValue()
   vi.spyOn(console, 'warn').mockReturnValue()
   const guard = guardOf(row.options ?? {}, row.guardOptions)
   const t = initTRPC
@@ -73,7 +75,6 @@ test.each([
     })
     await expect(call).rejects.toMatchObject({ cause: { message: expect.stringMatching(row.message) } })
   }
-  expect(logged).toHaveBeenCalledTimes(3)
   expect(() => guard.config.baseUrl).toThrow(row.message)
 })
 

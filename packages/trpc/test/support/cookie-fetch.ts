@@ -10,8 +10,13 @@ export interface CookieFetch {
 /**
  * @param headers sent with every request
  * @param cookie the initial cookies, as a `Cookie` header
+ * @param send sends the requests
  */
-export function cookieFetch(headers: Readonly<Record<string, string>> = {}, cookie = ''): CookieFetch {
+export function cookieFetch(
+  headers: Readonly<Record<string, string>> = {},
+  cookie = '',
+  send: typeof globalThis.fetch = (input, init) => fetch(input, init),
+): CookieFetch {
   const cookies = new Map<string, string>()
   const header = () => [...cookies].map((pair) => pair.join('=')).join('; ')
 
@@ -28,7 +33,7 @@ export function cookieFetch(headers: Readonly<Record<string, string>> = {}, cook
     async fetch(input, init) {
       const sent = new Headers({ ...headers, cookie: header() })
       for (const [name, value] of new Headers(init?.headers)) sent.set(name, value)
-      const response = await fetch(input, { ...init, headers: sent })
+      const response = await send(input, { ...init, headers: sent })
       response.headers.getSetCookie().forEach(take)
       return response
     },

@@ -1,6 +1,11 @@
 import type { AuthConfig, Identity, RateLimit, SessionKey, StoredSession } from '@sallyport/core'
 import { AuthError, ConfigurationError, isAuthError, verifyJwt } from '@sallyport/core'
-import { authStore, checkRateLimit, readCredentials } from '@sallyport/core/internal/server'
+import {
+  authStore,
+  checkRateLimit,
+  matchSessionCookie,
+  readCredentials,
+} from '@sallyport/core/internal/server'
 import { type AnyTRPCRouter, initTRPC, TRPCError } from '@trpc/server'
 import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
 import { createAuthContext, type DatabaseContext } from '../../server/context.ts'
@@ -63,16 +68,17 @@ export function createInternalRouter(
     const proof = await readProof(handle).catch(() => null)
     // The endpoint rejects them with the reason.
     if (proof === null) return false
-    const { jwt, cookieId } = proof
+    const { jwt, isOfCookie } = proof
     const isSameUser = jwt.userId === userId && jwt.version === version
-    if (isSameUser && jwt.sessionId === sessionId && (cookieId ?? sessionId) === sessionId) return true
+    if (isSameUser && jwt.sessionId === sessionId && isOfCookie) return true
     throw new AuthError('TOKEN_INVALID')
   }
 
   async function readProof(handle: AuthHandle) {
-    const { token, sessionCookie } = readCredentials(handle[authRequest].request.header, config)
-    if (token === null) return null
-    return { jwt: await verifyJwt(token, config, BEFORE_ANY_EXPIRY), cookieId: sessionCookie?.sessionId }
+    const credentials = readCredentials(handle[authRequest].request.header, config)
+    if (credentials.token === null) return null
+    const jwt = await verifyJwt(credentials.token, config, BEFORE_ANY_EXPIRY)
+    return { jwt, isOfCookie: await matchSessionCookie(jwt, credentials, config) }
   }
 
   const endpointProcedure = procedure.input(parserOf(isEndpointCall))

@@ -1,0 +1,94 @@
+import {
+  type AuthConfig,
+  AuthError,
+  authenticate,
+  ConfigurationError,
+  isAuthError,
+  isConfigurationError,
+  type OriginRequest,
+} from '@sallyport/core'
+import {
+  hashSecret,
+  prepareTokens,
+  readCredentials,
+  readSigningKeys,
+  setCookie,
+  type TokenResult,
+} from '@sallyport/core/internal/server'
+import { adapterStore } from './adapter-store.ts'
+import { guardConfig } from './guard-config.ts'
+import type { BetterAuthContext } from './instance.ts'
+import { createKnownTokens } from './known-tokens.ts'
+import { createSource, keepsRows } from './source.ts'
+import { storageStore } from './storage-store.ts'
+
+/** Options of `sallyportJwt`. */
+export interface SallyportJwtOptions {
+  /** The configuration of the processes that verify the JWTs, with `sessionCookie`. */
+  readonly config: AuthConfig
+  /** `SIGNING_KEYS`, or the `signingKeys` of `openKeyFile`; or a function that returns them. */
+  readonly signingKeys: unknown
+}
+
+/** Issues the JWT of the session that Better Auth's cookie names. */
+export interface JwtIssuer {
+  /** Runs both steps. @throws AuthError like `authenticate` */
+  check(request: OriginRequest, kind: 'token' | 'query'): Promise<void>
+  /** Runs both steps, and issues a JWT that is bound to the cookie. @throws AuthError like `authenticate` */
+  issue(
+    request: OriginRequest,
+    options: { kind: 'token' | 'query'; remembered: boolean },
+  ): Promise<TokenResult>
+  /** The `Set-Cookie` value that deletes the JWT. */
+  readonly clear: string
+}
+
+/** @throws ConfigurationError if the configuration names another cookie, or the keys don't match its JWKS */
+export function createJwtIssuer(
+  context: BetterAuthContext,
+  { config, signingKeys: given }: SallyportJwtOptions,
+): JwtIssuer {
+  const { name } = context.authCookies.sessionToken
+  if (config.sessionCookie !== name)
+    throw new ConfigurationError(
+      `sallyportJwt: JWTs are bound to Better Auth's session cookie. Set sessionCookie: '${name}' in the configuration.`,
+    )
+  const signingKeys = readSigningKeys(typeof given === 'function' ? given() : given, config)
+  if (signingKeys === null) throw new ConfigurationError('sallyportJwt: SIGNING_KEYS is not set')
+  const source = createSource({ options: context.options, $context: Promise.resolve(context) })
+  const allowedOrigins = [...config.allowedOrigins]
+  const tokens = createKnownTokens()
+  const cookieConfig = guardConfig(source, { baseUrl: config.baseUrl, allowedOrigins, tokens })
+  const { sessions } = keepsRows(context)
+    ? adapterStore(context, config.issuer)
+    : storageStore(source, { issuer: () => config.issuer, tokens })
+  const run = (request: OriginRequest, kind: 'token' | 'query') =>
+    authenticate(request, kind, { config: cookieConfig, sessions }).catch((cause: unknown) => {
+      // The lookup of the session failed.
+      if (isAuthError(cause) || isConfigurationError(cause)) throw cause
+      throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
+    })
+
+  return {
+    async check(request, kind) {
+      await run(request, kind)
+    },
+    async issue(request, { kind, remembered }) {
+      const { session } = await run(request, kind)
+      const isBearer = readCredentials(request.header, cookieConfig).transport === 'bearer'
+      const { sessionCookie } = readCredentials(request.header, config)
+      const sessionTransport = isBearer ? 'header' : 'cookie'
+      const signing = { config, signingKeys, definePayload: () => ({}), sessionTransport } as const
+      const issue = await prepareTokens(session, signing)
+      const { id, userId, expiresAt } = session
+      const cookieHash = isBearer || sessionCookie === null ? null : await hashSecret(sessionCookie.secret)
+      const bound = cookieHash !== null && { cookieHash }
+      const { body, cookies } = await issue({
+        ...{ id, userId, expiresAt, version: 1, remembered, cookie: null },
+        ...bound,
+      })
+      return { body, cookies: isBearer ? [] : cookies }
+    },
+    clear: setCookie(config.cookies.jwt, '', { maxAgeSeconds: 0, ...config.cookies }),
+  }
+}
