@@ -16,7 +16,7 @@ const TABLES = `
   alter table session add column id uuid default gen_random_uuid() unique,
     add column "createdAt" timestamptz default now()`
 
-const rows = await setEnvironment(TABLES)
+const rows = await setEnvironment(TABLES, { BASE_URL: 'https://app.example.com' })
 const { answerAuth, oldDatabase, sentLinks } = await import('./auth-js/old-app.ts')
 const { authConfig } = await import('./auth-js/auth.config.ts')
 const { db, store } = await import('./auth-js/database.ts')
@@ -31,7 +31,7 @@ async function signIn() {
   const cookie = () => [...cookies].map((pair) => pair.join('=')).join('; ')
   async function send(path: string, fields?: Record<string, string>) {
     const body = fields && { method: 'POST', body: new URLSearchParams(fields) }
-    const url = new URL(path, 'http://localhost:3000/api/auth/')
+    const url = new URL(path, `${authConfig.issuer}/api/auth/`)
     const response = await answerAuth(new Request(url, { headers: { cookie: cookie() }, ...body }))
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
