@@ -7,9 +7,9 @@ import { openApp } from './open-app.ts'
 
 /** The tables of the guide. */
 const TABLES = `
-  create table clerk_user (id text primary key, banned boolean not null, updated_at float8 not null);
-  create table clerk_session (id text primary key, user_id text not null, expires_at timestamptz not null,
-    signed_in_at timestamptz)`
+  create table clerk_user (id text primary key, banned boolean not null, updated_at bigint not null);
+  create table clerk_session (
+    id text primary key, user_id text not null, expire_at bigint not null, created_at bigint)`
 
 const { publicKey, privateKey } = await generateKeyPair('RS256')
 const jwk = { ...(await exportJWK(publicKey)), alg: 'RS256', kid: 'ins_1', use: 'sig' }

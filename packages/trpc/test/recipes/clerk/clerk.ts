@@ -1,31 +1,32 @@
-import type { SessionKey } from '@sallyport/core'
+import type { SessionReader } from '@sallyport/core'
+import type { StoreMapping } from '@sallyport/core/postgres'
 import { Pool } from 'pg'
 import { Webhook } from 'svix'
+import { issuer } from './auth.config.ts'
 
 export const pool = new Pool({ connectionString: process.env.DATABASE_URL })
 const webhook = new Webhook(process.env.CLERK_WEBHOOK_SECRET ?? '')
 
-/** Sessions only end, so events may arrive late, twice, or in another order. */
-const SESSION = `with added as (
-    insert into clerk_user select $1::jsonb->>'user_id', false, 0 on conflict do nothing)
-  insert into clerk_session select e->>'id', e->>'user_id',
-    case when $2 = 'session.created' and e->>'status' = 'active'
-      then to_timestamp((e->>'expire_at')::float8/1000) else '2001-01-01' end,
-    case when e->>'actor' is null then to_timestamp((e->>'created_at')::float8/1000) end
-  from (select $1::jsonb e) sent where e->>'status' <> 'pending'
-  on conflict (id) do update set expires_at = least(clerk_session.expires_at, excluded.expires_at)`
+type Resource = { user_id?: string; status?: string; actor?: object | null }
 
-/** A deletion has neither value, so it is a ban that stays. */
-const USER = `insert into clerk_user select e->>'id',
-    coalesce((e->>'banned')::boolean, true), coalesce((e->>'updated_at')::float8, 'infinity')
-  from (select $1::jsonb e) sent
+/** Sessions only end, so events may arrive late, twice, or in another order. */
+const SESSION = `insert into clerk_session select * from jsonb_populate_record(null::clerk_session, $1)
+  on conflict (id) do update set expire_at = least(clerk_session.expire_at, excluded.expire_at)`
+const USER = `insert into clerk_user select * from jsonb_populate_record(null::clerk_user, $1)
   on conflict (id) do update set (banned, updated_at) = (excluded.banned, excluded.updated_at)
   where clerk_user.updated_at <= excluded.updated_at`
+const DELETED = { banned: true, updated_at: Number.MAX_SAFE_INTEGER }
+const ENDED = { expire_at: Date.UTC(2001, 0) }
 
-export async function mirror(type: string, resource: unknown): Promise<void> {
-  const json = JSON.stringify(resource)
-  if (type.startsWith('session.')) await pool.query(SESSION, [json, type])
-  if (type.startsWith('user.')) await pool.query(USER, [json])
+export async function mirror(type: string, resource: Resource): Promise<void> {
+  const { user_id: id, status, actor } = resource
+  if (type.startsWith('user.'))
+    await pool.query(USER, [{ ...resource, ...(type === 'user.deleted' && DELETED) }])
+  if (!type.startsWith('session.') || status === 'pending') return
+  const isActive = type === 'session.created' && status === 'active'
+  const session = { ...resource, ...(!isActive && ENDED), ...(actor && { created_at: null }) }
+  await pool.query(USER, [{ id, banned: false, updated_at: 0 }])
+  await pool.query(SESSION, [session])
 }
 
 /** `POST /webhooks/clerk`. After a 500, Clerk repeats the event. */
@@ -36,16 +37,31 @@ export async function answerWebhook(request: Request): Promise<Response> {
   } catch {
     return new Response(null, { status: 400 })
   }
-  const event: { type: string; data: unknown } = JSON.parse(body)
-  await mirror(event.type, event.data)
+  const { type, data }: { type: string; data: Resource } = JSON.parse(body)
+  await mirror(type, data)
   return new Response(null, { status: 204 })
 }
 
-/** For a token that arrives before its webhook. An error is a 503. */
-export async function importSession({ sessionId }: SessionKey): Promise<void> {
-  const response = await fetch(`${process.env.CLERK_API_URL}/v1/sessions/${sessionId}`, {
-    headers: { authorization: `Bearer ${process.env.CLERK_SECRET_KEY}` },
-  })
-  if (response.ok) await mirror('session.created', await response.json())
-  else if (response.status !== 404) throw new Error(`Clerk responded with ${response.status}`)
+const session = { userId: 'user_id', expiresAt: 'expire_at', lastAuthenticatedAt: 'created_at' }
+const user = { name: null, email: null, role: null, banExpires: null }
+export const mapping: StoreMapping = {
+  issuer,
+  dates: 'milliseconds',
+  session: { table: 'clerk_session', columns: session },
+  user: { table: 'clerk_user', columns: user },
 }
+
+/** Reads a session from Clerk if its webhook hasn't arrived. An error is a 503. */
+export const withImport = (sessions: SessionReader): SessionReader => ({
+  async findSession(key) {
+    const found = await sessions.findSession(key)
+    if (found !== null) return found
+    const response = await fetch(`${process.env.CLERK_API_URL}/v1/sessions/${key.sessionId}`, {
+      headers: { authorization: `Bearer ${process.env.CLERK_SECRET_KEY}` },
+    })
+    if (response.status === 404) return null
+    if (!response.ok) throw new Error(`Clerk responded with ${response.status}`)
+    await mirror('session.created', JSON.parse(await response.text()))
+    return sessions.findSession(key)
+  },
+})
