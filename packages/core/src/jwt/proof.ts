@@ -6,8 +6,8 @@ import type { Identity } from './identity.ts'
  */
 export interface Proof {
   /**
-   * Returns the token of a request; null without one. `bearer` is that of `Authorization` and disables cookies.
-   * Equal credentials must give equal tokens.
+   * Returns the token of a request; null without one. `bearer` is that of `Authorization` and disables
+   * cookies. Equal credentials must give equal tokens.
    * @throws AuthError `COOKIE_CONFLICT`
    */
   readToken(sent: { readonly cookie: string | null; readonly bearer: string | null }): string | null
@@ -18,5 +18,5 @@ export interface Proof {
   verify(token: string): Promise<ProvedIdentity>
 }
 
-/** The identity behind a token that isn't a JWT, and the id of a key in `jwks`. The row says how long it is valid. */
+/** The identity behind a token that isn't a JWT, with the id of a key in `jwks`. */
 export type ProvedIdentity = Pick<Identity, 'userId' | 'sessionId' | 'keyId'>

@@ -54,7 +54,9 @@ async function openStore(context: BetterAuthContext, { issuer, client, db }: Pla
   const database = memberOf(context.options, 'database')
   const found = findClient([client, database, memberOf(db, '$client'), db])
   if (found === null && db === undefined)
-    throw new ConfigurationError('The database is unknown. Return db: guard.attach(db) from createContext.')
+    throw new ConfigurationError(
+      'The database is unknown. Call guard.attach(db) in createContext, and before guard.ready().',
+    )
   const described = describe(context, { db, issuer })
   if (typeof described !== 'string' && found !== null) return openNative(found, described)
   const reason = typeof described === 'string' ? described : 'its database client could not be found'

@@ -30,6 +30,10 @@ test.each(SCENES)(
     await auth.api.createOrganization({ headers, body: { name: 'Ada Ltd.', slug: 'ada' } })
 
     const found = await auth.api.getSession({ headers })
+    // Two invitations that were accepted at once. The table has no constraint.
+    const member = { userId: found?.user.id, organizationId: found?.session.activeOrganizationId }
+    const { adapter } = await auth.$context
+    await adapter.create({ model: 'member', data: { ...member, role: 'owner', createdAt: new Date() } })
     const { token, ...session } = found?.session ?? {}
     expect(await call(cookie)).toMatchObject({
       session: { ...session, activeOrganizationRole: 'owner' },

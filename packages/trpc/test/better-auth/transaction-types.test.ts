@@ -36,7 +36,7 @@ test('trx is the transaction of the client', () => {
 
 test('a client without transactions that we know has none', () => {
   procedureOf<Pool>().mutation(({ ctx }) => {
-    // @ts-expect-error a pool is no Kysely, Drizzle, or Prisma
+    // @ts-expect-error a pool isn't Kysely, Drizzle, or Prisma
     return ctx.transaction(async () => 1)
   })
   procedureOf<SqliteDatabase.Database>().mutation(({ ctx }) => {
