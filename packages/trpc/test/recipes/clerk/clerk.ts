@@ -22,9 +22,10 @@ export async function mirror(type: string, resource: Resource): Promise<void> {
   const { user_id: id, status, actor } = resource
   if (type.startsWith('user.'))
     await pool.query(USER, [{ ...resource, ...(type === 'user.deleted' && DELETED) }])
-  if (!type.startsWith('session.') || status === 'pending') return
-  const isActive = type === 'session.created' && status === 'active'
-  const session = { ...resource, ...(!isActive && ENDED), ...(actor && { created_at: null }) }
+  const isNew = type === 'session.created'
+  if (!type.startsWith('session.') || (isNew && status === 'pending')) return
+  const end = isNew && status === 'active' ? {} : ENDED
+  const session = { ...resource, ...end, ...(actor && { created_at: null }) }
   await pool.query(USER, [{ id, banned: false, updated_at: 0 }])
   await pool.query(SESSION, [session])
 }
