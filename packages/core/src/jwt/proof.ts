@@ -1,19 +1,19 @@
 import type { Identity } from './identity.ts'
 
 /**
- * Step 1 for credentials that aren't our JWTs, such as the signed session cookie of another library. The
- * result for a token is cached until a key changes, so it must never change. Step 2 is the same for all.
+ * Step 1 for credentials that aren't our JWTs, such as the signed session cookie of another library. Results
+ * are cached by token until a key changes, so the result for a token must never change. Step 2 is the same.
  */
 export interface Proof {
   /**
-   * Returns the token of a request; null without one. `bearer` is that of `Authorization` and disables
+   * Returns the token of a request; null without one. `bearer` is the token of `Authorization` and disables
    * cookies. Equal credentials must give equal tokens.
    * @throws AuthError `COOKIE_CONFLICT`
    */
   readToken(sent: { readonly cookie: string | null; readonly bearer: string | null }): string | null
   /**
    * Proves who sent a token. May look up the session.
-   * @throws AuthError `TOKEN_INVALID` or `SESSION_NOT_FOUND`. Any other error means "unknown", which is 503
+   * @throws AuthError `TOKEN_INVALID` or `SESSION_NOT_FOUND`. After any other error, the call gets 503
    */
   verify(token: string): Promise<ProvedIdentity>
 }

@@ -6,8 +6,9 @@ import type { Proof, ProvedIdentity } from './proof.ts'
 import { keysVersion } from './trusted-issuer.ts'
 
 /**
- * Step 1: verifies a token. For one that was verified before, the cache skips the proof, never `exp`.
- * @throws AuthError `TOKEN_EXPIRED`, or what `verify` throws
+ * Verifies a token (Step 1). For a token that was verified before, it skips `verify`, but always checks the
+ * expiry.
+ * @throws AuthError `TOKEN_EXPIRED`, or the error of `verify`
  */
 export async function verifyOnce(
   token: string,
@@ -26,7 +27,7 @@ export async function verifyOnce(
 }
 
 /**
- * Step 1 with the {@link Proof} of the configuration.
+ * Verifies a token with the {@link Proof} of the configuration (Step 1).
  * @throws AuthError like {@link Proof.verify}, or `SESSIONS_UNAVAILABLE` if it fails or times out
  */
 export function verifyProof(token: string, proof: Proof, config: AuthConfig): Promise<Identity> {

@@ -5,7 +5,7 @@ import { hashSecret } from './secret.ts'
 /** How often a secret is read while streams depend on it. They end within 1 s of a change. */
 const CHECK_MS = 500
 
-/** A shared secret as a key set: identities that another secret proved aren't valid. */
+/** A shared secret as a key set. Identities that another secret proved aren't valid. */
 export interface SecretKeys extends KeySet {
   /** Returns the token of `token.signature`, and the id of the key. @throws AuthError `TOKEN_INVALID` */
   verify(value: string): Promise<{ readonly token: string; readonly keyId: string }>
@@ -27,7 +27,8 @@ export function createSecretKeys(secret: () => string): SecretKeys {
   function follow(): number {
     const found = secret()
     if (found === current) return version
-    // Without a secret, nothing was proved. So what the first one proves is cached from the first call on.
+    // The first secret keeps the version, because nothing was verified without a secret. So the cache works
+    // from the first call on.
     if (current !== '') version++
     current = found
     imported = null

@@ -11,13 +11,12 @@ export interface SessionCookieOptions {
   readonly cookie: string | (() => string)
   /**
    * The secret that signs the cookie, or a function that returns the current one. Null if the cookie is the
-   * token itself, a long random value that `findSession` looks up. Then each unknown token costs a
-   * lookup.
+   * token itself: a long random value that `findSession` looks up. Each unknown token then costs a lookup.
    */
   readonly secret: string | (() => string) | null
   /**
-   * Returns the ids of the session with this token and of its user; null if there is none. Called once for
-   * each token, so the ids must never change. An error means "unknown" (503).
+   * Returns the ids of the session with this token and of its user; null if the session doesn't exist. Called
+   * once for each token, so the ids must never change. If it throws, the call gets 503.
    */
   readonly findSession: (token: string) => Promise<SessionKey | null>
 }

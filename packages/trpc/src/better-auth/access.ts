@@ -3,7 +3,7 @@ import { defaultRoles as defaultAdminRoles } from 'better-auth/plugins/admin/acc
 import { defaultRoles as defaultMemberRoles } from 'better-auth/plugins/organization/access'
 import type { BetterAuthSource } from './source.ts'
 
-/** The options of the plugins `admin` and `organization` that decide about access. */
+/** The options of the plugins `admin` and `organization` that control access. */
 interface AccessOptions {
   readonly roles?: Roles | undefined
   readonly adminRoles?: string | readonly string[] | undefined
@@ -19,9 +19,9 @@ interface MemberSession extends Session {
 }
 
 /**
- * Returns what decides about roles and permissions, as Better Auth does: the roles of users and members are
- * separated by commas, and `adminUserIds` are admins with every permission. The roles in its options decide;
- * roles in the database (`dynamicAccessControl`) give nothing.
+ * Returns the functions that check roles and permissions. They follow Better Auth: commas separate the roles
+ * of users and members, and users in `adminUserIds` are admins with every permission. Only the roles in its
+ * options have permissions. Roles in the database (`dynamicAccessControl`) have none.
  */
 export function accessOf(
   source: BetterAuthSource,
@@ -50,7 +50,7 @@ function memberRolesOf(role: string): readonly string[] {
   return role.split(',').map((name) => name.trim())
 }
 
-/** The options of a plugin; undefined if the app doesn't have it. */
+/** Returns the options of a plugin; undefined if the app doesn't have it. */
 function optionsOf(pluginId: string, { auth }: BetterAuthSource): AccessOptions | undefined {
   const plugin = auth.options.plugins?.find(({ id }) => id === pluginId)
   return plugin && { ...plugin.options }

@@ -6,7 +6,7 @@ import { type AddedColumns, returnedColumns } from './tables.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Creates Step 2 on Better Auth's own adapter, for databases that our drivers can't read. */
+/** Creates a store on Better Auth's own adapter, for databases that our drivers can't read. */
 export function adapterStore(context: BetterAuthContext, issuer: string): OpenedMembers {
   const { find, toSession } = createRowReader(context, issuer)
   const sessions: SessionReader = {
@@ -75,7 +75,7 @@ function toStoredSession(
   }
 }
 
-/** An unreadable date counts as expired. */
+/** Returns an invalid date, which is treated as expired, if the value isn't a date. */
 function toDate(value: unknown): Date {
   return value instanceof Date ? value : new Date(Number.NaN)
 }

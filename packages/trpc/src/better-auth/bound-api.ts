@@ -67,7 +67,7 @@ async function call(endpoint: Endpoint, { name, input, auth, source, config }: C
   if (request.setsHeaders) passCookies(headers, request, config)
   else if (losesSession(headers, { auth, source, config }))
     throw new ConfigurationError(
-      `auth.api.${name}() has created a session, and its cookie can't travel over a WebSocket, in a stream, or from a render. Call it in a mutation over HTTP without streaming (httpBatchLink), or with Better Auth's client.`,
+      `auth.api.${name}() has created a session, but its cookie can't be sent over a WebSocket, in a stream, or from a render. Call it in a mutation over HTTP without streaming (httpBatchLink), or with Better Auth's client.`,
     )
   return response
 }
@@ -84,7 +84,7 @@ function losesSession(
   return auth.transport !== 'headers' || !setsCookies
 }
 
-/** tRPC responds to unknown errors with 500. */
+/** Rethrows an error with its status, because tRPC responds to unknown errors with 500. */
 function rethrow(error: unknown): never {
   if (!(error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number')) throw error
   throw withStatus(error.statusCode, error)

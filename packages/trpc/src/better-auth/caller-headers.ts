@@ -3,8 +3,9 @@ import { readCredentials } from '@sallyport/core/internal/server'
 import type { SentRequest } from '../server/auth-handle.ts'
 
 /**
- * Returns the headers of a request for Better Auth, with the credentials that guards would read: it checks no
- * origin when its API is called directly, and falls back to the cookies if a bearer token is invalid.
+ * Returns the headers of a request for Better Auth, with only the credentials that the guards read. When its
+ * API is called directly, Better Auth doesn't check the origin. If a bearer token is invalid, it uses the
+ * cookies.
  * @throws AuthError `ORIGIN_REJECTED` or `COOKIE_CONFLICT`
  */
 export function callerHeaders(request: SentRequest, kind: RequestKind, config: AuthConfig): Headers {
@@ -19,7 +20,7 @@ export function callerHeaders(request: SentRequest, kind: RequestKind, config: A
   const { transport, token } = readCredentials(request.header, config)
   const cookie = request.header('cookie')
   if (transport === 'bearer') {
-    // Better Auth would sign a token without a signature.
+    // Better Auth adds the signature to a token without one.
     if (token?.includes('.')) headers.set('authorization', `Bearer ${token}`)
   } else if (cookie !== null) {
     if (token !== null) checkOrigin(request, kind, config)

@@ -10,7 +10,7 @@ export type FoundClient =
   | { readonly kind: 'postgres'; readonly client: PostgresClient }
   | { readonly kind: 'neon-http'; readonly client: PostgresHttpClient }
 
-/** Returns the first value that is a client of a database, or null. */
+/** Returns the first value that is a database client, or null. */
 export function findClient(values: readonly unknown[]): FoundClient | null {
   for (const value of values) {
     if ((typeof value !== 'object' && typeof value !== 'function') || value === null) continue

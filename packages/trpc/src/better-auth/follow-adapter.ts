@@ -9,7 +9,7 @@ interface Query {
 
 type Row = Readonly<Record<string, unknown>>
 
-/** The part of Better Auth's database adapter that changes sessions, and a read of the same rows. */
+/** The methods of Better Auth's database adapter that change sessions, and the one that finds these rows. */
 export interface WritableAdapter {
   findMany(query: Query & { readonly limit: number }): Promise<unknown>
   update(query: Query): Promise<unknown>
@@ -23,10 +23,10 @@ export interface WritableAdapter {
 
 const EVERYONE: Revocation = { sessionId: null, userId: null }
 
-/** A write that changes more rows concerns everyone. */
+/** If a write changes this many rows, all sessions are read again. */
 const MAX_ROWS = 100
 
-/** What the change of a row may end, by table. Other tables decide nothing about a session. */
+/** What a change of a row may end, by table. Other tables don't affect sessions. */
 const REVOKED_BY: Readonly<Record<string, { userField?: string; revoked(row: Row): Revocation }>> = {
   session: {
     userField: 'userId',
@@ -38,9 +38,9 @@ const REVOKED_BY: Readonly<Record<string, { userField?: string; revoked(row: Row
 }
 
 /**
- * Publishes every write of Better Auth and its plugins that may end or weaken a session, when it is done and
- * its transaction is committed, until the returned function is called. They all share this adapter, so its
- * methods are replaced in place.
+ * Publishes every write of Better Auth and its plugins that may end or weaken a session, after its
+ * transaction has ended. They all share this adapter, so its methods are replaced in place. The returned
+ * function stops publishing.
  */
 export function followAdapter(adapter: WritableAdapter, listener: Publish): () => void {
   return follow(adapter, listener, (publish) => {
@@ -60,7 +60,7 @@ export function followAdapter(adapter: WritableAdapter, listener: Publish): () =
         try {
           return await write.call(adapter, query)
         } finally {
-          // Also if it failed, because it may have committed.
+          // Also if the write failed, because it may have committed.
           for (const revocation of revocations) publish(revocation)
         }
       }
@@ -69,7 +69,7 @@ export function followAdapter(adapter: WritableAdapter, listener: Publish): () =
   })
 }
 
-/** Publishes the writes of a transaction when it is over: others don't see them before. */
+/** Publishes the writes of a transaction after it has ended. Other connections don't see them before. */
 function followTransactions(adapter: WritableAdapter, publish: Publish): void {
   const { transaction } = adapter
   if (transaction === undefined) return
@@ -89,7 +89,7 @@ function followTransactions(adapter: WritableAdapter, publish: Publish): void {
   }
 }
 
-/** Returns what a write will revoke. Reads its rows only if the query doesn't name their user. */
+/** Returns what a write may revoke. Reads the rows only if the query doesn't name their user. */
 async function findRevoked(adapter: WritableAdapter, query: Query): Promise<readonly Revocation[]> {
   const { model, where } = query
   if (REVOKED_BY[model] === undefined) return []

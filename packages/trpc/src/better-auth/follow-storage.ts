@@ -1,18 +1,18 @@
 import { follow, type Publish } from './follow.ts'
 import type { KnownTokens } from './known-tokens.ts'
 
-/** The part of a secondary storage that Better Auth changes sessions with. */
+/** The methods of a secondary storage that Better Auth changes sessions with. */
 export interface WritableStorage {
   set(key: string, value: string, ttl?: number): unknown
   delete(key: string): unknown
 }
 
-/** The key of the time before which the sessions of a user were revoked. */
+/** The start of a key. Its value is a time: the user's sessions from before it are revoked. */
 const REVOKED_BEFORE = 'revoked-sessions-before-'
 
 /**
- * Publishes every write of Better Auth to a secondary storage that may end or weaken a session, until the
- * returned function is called. Methods that can't be replaced stay, and streams end with their lease.
+ * Publishes every write of Better Auth to a secondary storage that may end or weaken a session. If a method
+ * can't be replaced, streams end with their lease. The returned function stops publishing.
  */
 export function followStorage(
   storage: WritableStorage,

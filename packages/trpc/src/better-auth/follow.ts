@@ -6,9 +6,9 @@ export type Publish = (revocation: Revocation) => void
 const listenersByTarget = new WeakMap<object, Set<Publish>>()
 
 /**
- * Calls the listener after each change of a shared object that may end or weaken a session, until the
- * returned function is called. Replaces its methods once, for all guards. A change never fails because of a
- * listener.
+ * Calls the listener after each change of a shared object that may end or weaken a session. Replaces the
+ * object's methods once, for all guards. A listener that throws never fails a change. The returned function
+ * removes the listener.
  */
 export function follow(
   target: object,

@@ -14,7 +14,7 @@ import { baseUrlOf, trustedOriginsOf } from './origins.ts'
 import { TOKEN_HEADER } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
 
-/** Options of `betterAuthGuard`, for what Better Auth's options don't say. */
+/** Options of `betterAuthGuard` that Better Auth's options don't have. */
 export interface BetterAuthGuardOptions
   extends Pick<
     AuthConfigOptions,
@@ -24,11 +24,11 @@ export interface BetterAuthGuardOptions
   readonly baseUrl?: string
   /** Other origins whose pages may use the cookies. @default Better Auth's `trustedOrigins` */
   readonly allowedOrigins?: readonly string[]
-  /** The database client of Better Auth, if guards warn that it could not be found. */
+  /** Better Auth's database client. Pass it if the guard warns that it couldn't find the client. */
   readonly client?: DatabaseClient
 }
 
-/** Returns the configuration of both steps. A call that first needs it reads Better Auth's options. */
+/** Returns the configuration of both steps. The first call that needs it reads Better Auth's options. */
 export function guardConfig(
   source: BetterAuthSource,
   {
@@ -79,7 +79,7 @@ export function guardConfig(
   })
 }
 
-/** The cause of a rejection, for the log of a developer. */
+/** Returns the cause of a rejection, for logs. */
 function unsigned(): Error {
   return new Error(
     `The bearer token has no signature. Send the value of the response header ${TOKEN_HEADER} of Better Auth's sign-in, not the token in its body.`,

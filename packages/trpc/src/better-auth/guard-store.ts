@@ -14,7 +14,7 @@ interface InnerStore {
   close(): Promise<void>
 }
 
-/** The store of a guard, which learns what Better Auth changes in this process. */
+/** The store of a guard. It publishes the changes that Better Auth makes in this process. */
 export interface GuardStore {
   open(): AuthStore
   /** Publishes the changes of Better Auth to the feed of the store. */

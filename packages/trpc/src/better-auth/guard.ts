@@ -16,7 +16,7 @@ import { storageStore } from './storage-store.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
-/** Without our Kysely, so `ctx.transaction` is that of the app's client. */
+/** Omits our Kysely, so `ctx.transaction` is that of the app's client. */
 type GuardStore = Omit<AuthStore, 'database'>
 
 /** Guards for the sessions of Better Auth. */
@@ -26,31 +26,31 @@ export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
   /** Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. */
   attach<Database extends object>(db: Database): Database & AuthDatabase<GuardStore>
   /**
-   * Returns `auth.api` with the caller's headers applied. The cookies that it sets travel with tRPC's
-   * response, which isn't possible over WebSocket, with `httpBatchStreamLink`, or in subscriptions.
+   * Returns `auth.api` with the caller's headers applied. tRPC's response sends the cookies that it sets,
+   * except over WebSocket, with `httpBatchStreamLink`, and in subscriptions.
    *
-   * @throws ConfigurationError from a method that creates a session there
+   * @throws ConfigurationError from a method that creates a session over one of these
    * @example await guard.getAuth(ctx).api.signOut()
    */
   getAuth(ctx: AuthContext): { readonly api: BoundBetterAuthApi<Auth['api']> }
-  /** For HTTP handlers: the headers of guarded responses, with the cookies of Better Auth. */
+  /** Adds Better Auth's cookies and the headers of guarded responses. Pass it to HTTP handlers. */
   readonly responseMeta: typeof authResponseMeta
   /**
    * Checks Better Auth's secret, URL, origins, and tables. Await it before the server listens.
-   * @throws ConfigurationError that lists every problem, one per line
+   * @throws ConfigurationError with one line for each problem
    */
   ready(): Promise<void>
-  /** Closes what the guard opened, never Better Auth's own connections. Later calls get 503. */
+  /** Closes the guard's own connections, never Better Auth's. Later calls get 503. */
   close(): Promise<void>
   /** The settings that both steps read. */
   readonly config: AuthConfig
-  /** Only a type: what `ctx.session` and `ctx.user` are. */
+  /** Only for types: those of `ctx.session` and `ctx.user`. */
   readonly $Infer: Auth['$Infer']
 }
 
 /**
  * Creates guards for an app that signs users in with Better Auth. Step 1 verifies its session cookie, and
- * Step 2 reads its tables on every call. Nothing is read until a call needs it.
+ * Step 2 reads its tables on every call. The guard reads nothing until a call needs it.
  *
  * @example
  * export const guard = betterAuthGuard(auth)

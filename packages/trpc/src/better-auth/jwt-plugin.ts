@@ -58,7 +58,7 @@ export function sallyportJwt(options: SallyportJwtOptions): Pick<BetterAuthPlugi
     const remembered = cookie['max-age'] !== undefined
     const { cookies } = await tokens.issue(request, { kind: 'query', remembered }).catch((error) => {
       if (isConfigurationError(error)) throw error
-      // It has expired, or can't be checked now. The JWT of the previous session must not stay.
+      // The session has expired, or can't be checked now. Delete the JWT of the previous session.
       return { cookies: [tokens.clear] }
     })
     for (const line of cookies) ctx.setHeader('set-cookie', line)
@@ -72,12 +72,12 @@ export function sallyportJwt(options: SallyportJwtOptions): Pick<BetterAuthPlugi
   return plugin
 }
 
-/** A request with only this cookie, which this server has just set. */
+/** Returns a request with only this cookie, which this server has just set. */
 function requestWith(cookie: string): OriginRequest {
   return { method: 'GET', header: (name) => (name === 'cookie' ? cookie : null) }
 }
 
-/** Only the session cookie matters here, so a missing or forged one means that no session exists. */
+/** Returns `SESSION_NOT_FOUND` for a missing or forged session cookie, the only credential here. */
 function withoutToken(error: unknown): unknown {
   if (!isAuthError(error) || !isTokenReason(error.reason)) return error
   return new AuthError('SESSION_NOT_FOUND', { cause: error })

@@ -1,9 +1,9 @@
 import type { SessionKey } from '@sallyport/core'
 
-/** More than the identity cache holds, so every cached identity is known. Only sockets are older. */
+/** More than the identity cache holds, so every cached identity has a token here. Only sockets are older. */
 const MAX_TOKENS = 50_000
 
-/** The tokens of sessions that Step 1 has proved. A storage finds a session by its token alone. */
+/** The tokens that Step 1 has verified. A secondary storage finds a session only by its token. */
 export interface KnownTokens {
   add(token: string, key: SessionKey): void
   tokenOf(sessionId: string): string | undefined

@@ -7,12 +7,12 @@ import { memberOf, textOf } from './member.ts'
 import type { BetterAuthSource } from './source.ts'
 import { describeTables } from './tables.ts'
 
-/** Step 2 on the tables of Better Auth, which the first lookup opens. */
+/** A store on Better Auth's tables. The first lookup opens it. */
 export interface BetterAuthStore {
   readonly store: AuthStore
-  /** Says which client the app has. The first one is used. */
+  /** Registers the app's database client. Only the first one is used. */
   attach(db: object): void
-  /** Closes what was opened, and never the client of the app. */
+  /** Closes what the store opened, never the app's client. */
   close(): Promise<void>
 }
 
@@ -68,7 +68,7 @@ async function openStore(context: BetterAuthContext, { issuer, client, db }: Pla
   return { ...adapterStore(context, issuer), locks, close: async () => {} }
 }
 
-/** Returns the reason if our stores can't read the tables. */
+/** Describes the tables, or returns the reason why our stores can't read them. */
 function describe(context: BetterAuthContext, place: Pick<Place, 'db' | 'issuer'>): Description | string {
   try {
     return describeTables(context, place)
@@ -89,7 +89,7 @@ async function openNative(found: FoundClient, options: Description): Promise<Ope
     : openPostgresStore({ pool: found.client }, options)
 }
 
-/** For transactions of a client that our drivers can't use otherwise, such as Prisma's. */
+/** Returns the locks for `ctx.transaction` with a client that only its adapter can use, such as Prisma's. */
 function locksOf(
   { adapter, options }: BetterAuthContext,
   { mapping, columns }: Description,

@@ -13,7 +13,7 @@ export function baseUrlOf({ auth }: BetterAuthSource): string {
 /**
  * Returns the origins of Better Auth's `trustedOrigins` and of `BETTER_AUTH_TRUSTED_ORIGINS`, without schemes
  * of native apps such as `myapp://`, which browsers never send.
- * @throws ConfigurationError if one is a pattern, or a function decides
+ * @throws ConfigurationError if one is a pattern, or if `trustedOrigins` is a function
  */
 export function trustedOriginsOf({ auth }: BetterAuthSource): readonly string[] {
   const { trustedOrigins = [] } = auth.options

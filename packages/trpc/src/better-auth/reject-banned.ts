@@ -2,8 +2,8 @@ import { AuthError, isBanned, type SessionKey, type SessionReader, type StoredSe
 import type { BetterAuthSource } from './source.ts'
 
 /**
- * Returns a reader that rejects banned users whose session is gone or expired: Better Auth ends the sessions
- * of a user when it bans them. Reads the user only if there is no session.
+ * Returns a reader that rejects banned users whose session is gone or expired, because Better Auth ends the
+ * sessions of users whom it bans. Reads the user only if the session doesn't exist.
  */
 export function rejectBanned(
   sessions: SessionReader,
@@ -24,7 +24,7 @@ export function rejectBanned(
   }
 
   function check(session: StoredSession): StoredSession {
-    // Better Auth can keep the row and end it instead. Otherwise, Step 2 decides about the ban.
+    // Better Auth may keep the row and set it to expired. If it hasn't expired, Step 2 checks the ban.
     if (session.ban !== null && !(session.expiresAt > now())) rejectDuring(session.ban)
     return session
   }

@@ -19,9 +19,9 @@ interface Attempt {
 }
 
 /**
- * Creates the renewal of sessions, for requests whose response can set cookies. When `updateAge` is due,
- * Better Auth is called once. Each call that waits for it gets the cookies, because a browser may never
- * receive the response to one of them. A renewal that fails never fails a call.
+ * Renews sessions in requests whose response can set cookies. Calls Better Auth once when `updateAge` is due.
+ * Each call that waits for the renewal gets the cookies, because a browser may never receive one of the
+ * responses. A failed renewal never fails a call.
  */
 export function createRenewal(source: BetterAuthSource<BetterAuth>, config: AuthConfig): RenewSession {
   /** Renewals by session id, until a call has passed on their cookies. */
@@ -67,7 +67,7 @@ export function createRenewal(source: BetterAuthSource<BetterAuth>, config: Auth
   }
 }
 
-/** Runs on every call. */
+/** Returns whether `updateAge` has passed. Runs on every call. */
 function isDue(
   { expiresAt }: Session,
   { current }: BetterAuthSource<BetterAuth>,
@@ -78,7 +78,10 @@ function isDue(
   return expiresAt.getTime() - (expiresIn - updateAge) * 1000 <= config.now().getTime()
 }
 
-/** Impersonations last for an hour. Better Auth tells them from other sessions only by the cookie. */
+/**
+ * Returns whether Better Auth may renew the session. Impersonations last for an hour and are never renewed.
+ * Better Auth recognizes sessions that it must not extend only by the cookie.
+ */
 function isRenewable(
   session: Session,
   request: SentRequest,
@@ -89,7 +92,7 @@ function isRenewable(
   return readCookie(request.header('cookie'), current.authCookies.dontRememberToken.name, () => true) === null
 }
 
-/** Returns null unless the response sets the caller's own session cookie again. */
+/** Returns the response headers; null unless they set the caller's own session cookie again. */
 async function callBetterAuth(
   source: BetterAuthSource<BetterAuth>,
   { request, config }: { request: SentRequest; config: AuthConfig },

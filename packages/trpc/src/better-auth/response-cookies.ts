@@ -13,7 +13,7 @@ export function readSessionCookie(headers: Headers, source: BetterAuthSource): s
 
 /**
  * Adds the cookies of Better Auth's response to tRPC's. A bearer client gets the header of the bearer plugin
- * instead, and a browser never does: scripts can read it.
+ * instead. A browser never gets it, because scripts could read it.
  */
 export function passCookies(headers: Headers, request: SentRequest, config: AuthConfig): void {
   request.responseHeaders ??= new Headers()

@@ -40,7 +40,7 @@ export function createSource<Auth extends LoadableAuth>(
   }
 }
 
-/** Returns whether sessions are rows of the database, and not only in a secondary storage. */
+/** Returns whether the database has the sessions. Otherwise, only a secondary storage has them. */
 export function keepsRows({ options }: Pick<BetterAuth, 'options'>): boolean {
   return options.secondaryStorage === undefined || options.session?.storeSessionInDatabase === true
 }

@@ -4,7 +4,7 @@ import { createRowReader, type RowReader } from './adapter-store.ts'
 import type { KnownTokens } from './known-tokens.ts'
 import type { BetterAuthSource } from './source.ts'
 
-/** Creates Step 2 for sessions that are only in Better Auth's secondary storage. */
+/** Creates a store for sessions that are only in Better Auth's secondary storage. */
 export function storageStore(
   source: BetterAuthSource,
   { issuer, tokens }: { issuer: () => string; tokens: KnownTokens },
@@ -25,7 +25,7 @@ export function storageStore(
     },
   }
 
-  /** Looks for a session whose token was evicted. @throws AuthError if only the cookie can prove it again */
+  /** Finds a session's evicted token. @throws AuthError `TOKEN_INVALID` if only the cookie has it */
   async function findToken({ sessionId, userId }: SessionKey): Promise<string | null> {
     const { internalAdapter } = await source.load()
     const listed = await internalAdapter.listSessions(userId)

@@ -3,18 +3,18 @@ import type { DateEncoding } from '@sallyport/core/sqlite'
 import type { BetterAuthContext } from './instance.ts'
 import { memberOf, textOf } from './member.ts'
 
-/** The names that a table and its columns have in the database, by those that Better Auth's adapter uses. */
+/** Maps the names that Better Auth's adapter uses to the names in the database. */
 export interface TableNames {
   table(model: string): string
   column(model: string, field: string): string
-  /** @throws ConfigurationError if how a date is stored can't be known */
+  /** @throws ConfigurationError if the format of the dates is unknown */
   dates(model: string, field: string): DateEncoding
 }
 
 /**
  * Returns the names in the database.
  * @param db the app's database client, which may have the tables of Drizzle or Prisma
- * @throws ConfigurationError if they can't be known
+ * @throws ConfigurationError if they are unknown
  */
 export function tableNames({ adapter, options }: BetterAuthContext, db: unknown): TableNames {
   switch (adapter.id) {
@@ -25,7 +25,7 @@ export function tableNames({ adapter, options }: BetterAuthContext, db: unknown)
     case 'prisma':
       return prismaNames(memberOf(db, '_runtimeDataModel', 'models'), textOf(adapter, 'options', 'provider'))
     default:
-      throw new ConfigurationError(`the names of the tables of its adapter ${adapter.id} are unknown`)
+      throw new ConfigurationError(`the table names of its adapter ${adapter.id} are unknown`)
   }
 }
 
@@ -79,7 +79,7 @@ function drizzleNames(tables: unknown, db: unknown): TableNames {
     dates: (model, field) => {
       const encoding = encodingOf(columnOf(model, field))
       if (encoding !== undefined) return encoding
-      throw new ConfigurationError(`it is unknown how the Drizzle column ${model}.${field} stores dates`)
+      throw new ConfigurationError(`the date format of the Drizzle column ${model}.${field} is unknown`)
     },
   }
 }

@@ -92,7 +92,7 @@ export function describeTables(
   return { mapping, columns: { ...columns, session: { ...columns.session, ...memberRole(tables, names) } } }
 }
 
-/** The role in the active organization, which each lookup reads from the table of members. */
+/** Returns the column for the role in the active organization, which is in the table of members. */
 function memberRole({ session, member }: Tables, names: TableNames): SessionColumns {
   if (member === undefined || session?.fields.activeOrganizationId === undefined) return {}
   const where = {
@@ -103,7 +103,7 @@ function memberRole({ session, member }: Tables, names: TableNames): SessionColu
   return { activeOrganizationRole: { type: 'text', from } }
 }
 
-/** Translates the names of Better Auth's options, by the adapter and the app's tables. */
+/** Translates the names in Better Auth's options to those in the database. */
 function namesIn(context: BetterAuthContext, tables: Tables, db: unknown): TableNames {
   const suffix = memberOf(context.adapter.options, 'adapterConfig', 'usePlural') === true ? 's' : ''
   const names = tableNames(context, db)
@@ -116,7 +116,7 @@ function namesIn(context: BetterAuthContext, tables: Tables, db: unknown): Table
   }
 }
 
-/** @throws ConfigurationError if a function of the app decodes a column */
+/** Checks that no function of the app decodes a column. @throws ConfigurationError */
 function requirePlain(tables: Tables): void {
   for (const model of ['session', 'user'])
     for (const [name, { transform, returned }] of Object.entries(tables[model]?.fields ?? {}))
@@ -124,7 +124,7 @@ function requirePlain(tables: Tables): void {
         throw new ConfigurationError(`${model}.${name} has a transform`)
 }
 
-/** @throws ConfigurationError if columns store dates in different ways */
+/** Returns the format of all dates. @throws ConfigurationError if columns have different formats */
 function datesOf(tables: Tables, names: TableNames): NonNullable<StoreMapping['dates']> {
   const columns = ['session', 'user'].flatMap((model) =>
     Object.entries(tables[model]?.fields ?? {})

@@ -23,7 +23,7 @@ export function planStack({ addPackages }: DetectedApp): Steps | null {
     byHand: [
       ...byHand,
       'In packages/api/src/routers, replace publicProcedure with protectedProcedure.',
-      'Add a sign-in page, and wrap what calls such a procedure in <SignedIn>: docs/react.md#set-up.',
+      'Add a sign-in page, and wrap components that call such a procedure in <SignedIn>: docs/react.md#set-up.',
       'Users are in apps/server/auth.db, because drizzle-kit push would drop their tables: docs/databases.md#your-migration-tool.',
     ],
     packages: ['kysely'],

@@ -59,7 +59,7 @@ for (const path of ["/api/auth/*", "/trpc/*"]) {
   },
 ]
 
-/** The edits of an app of create-better-t-stack with Hono and TanStack Router. */
+/** The edits to an app of create-better-t-stack with Hono and TanStack Router. */
 export const STACK_EDITS: readonly Edit[] = [
   ...SERVER_EDITS,
   {

@@ -14,7 +14,7 @@ import {
 export const ADAPTER: RegExp =
   /\b(createHTTPServer|createHTTPHandler|createExpressMiddleware|trpcServer|fetchRequestHandler)\(\{|\.register\((fastifyTRPCPlugin),/
 
-/** Names that would clash with ours, and options that would win over ours. */
+/** Names that would clash with ours, and options that would override ours. */
 const CLASHES = /\b(?:auth|authConfig|listener|drain|responseMeta|verifyClient)\b/
 
 const MOUNTINGS: Readonly<Record<string, (text: string) => Mounting | null>> = {
@@ -26,7 +26,7 @@ const MOUNTINGS: Readonly<Record<string, (text: string) => Mounting | null>> = {
   fetchRequestHandler: mountHono,
 }
 
-/** Returns how to mount the auth endpoints on a server, or null if it isn't as in tRPC's documents. */
+/** Returns how to mount the auth endpoints on a server; null if it doesn't follow tRPC's documentation. */
 export function mountServer(text: string): Mounting | null {
   if (CLASHES.test(text.replaceAll(/^\s*(?:\/\/|import ).*$/gm, ''))) return null
   const [, name, plugin] = ADAPTER.exec(text) ?? []

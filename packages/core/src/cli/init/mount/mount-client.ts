@@ -2,9 +2,9 @@ import type { Replacement } from '../edits.ts'
 
 export const CLIENT: RegExp = /\blinks: \[[\s\S]*\bhttpBatch(?:Stream)?Link(?:<\w+>)?\(/
 
-/** Returns replacements that add the user's credentials to a page's client, or null if they aren't enough. */
+/** Returns replacements that add the user's credentials to a page's client; null if the client needs more. */
 export function addToClient(text: string): { replacements: Replacement[]; imports: string } | null {
-  // With an absolute URL, the page has another origin, or isn't a page.
+  // With an absolute URL, the page has another origin, or the client isn't in a page.
   if (/https?:\/\/|\b(?:fetch|headers|authLink|credentials)\b/.test(text.replaceAll(/^\s*\/\/.*$/gm, '')))
     return null
   const hasEvents = text.includes('httpSubscriptionLink(')

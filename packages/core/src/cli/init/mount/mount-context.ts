@@ -7,8 +7,8 @@ const HEAD =
   /(?<start>const createContext = (?:async )?|(?:async )?function createContext)\((?<parameter>[^()]*)\)(?<arrow> =>)? (?<body>\(\{|\{)/
 
 /**
- * Returns the replacements that add the session to the app's own `createContext`, or null if it isn't as in
- * tRPC's documents.
+ * Returns the replacements that add the session to the app's own `createContext`; null if it doesn't follow
+ * tRPC's documentation.
  */
 export function addToContext(text: string): { replacements: Replacement[]; needsType: boolean } | null {
   const head = HEAD.exec(text)
@@ -18,7 +18,7 @@ export function addToContext(text: string): { replacements: Replacement[]; needs
   const rest = text.slice(head.index + head[0].length)
   const end = rest.search(/^[ \t]*\}\)?;?$|\}\);?$/m)
   const code = end === -1 ? null : rest.slice(0, end)
-  // The app's own members, or its other results, could replace our members.
+  // Other members or results of the app could replace our members.
   if (passed === null || code === null || /\b(?:db|auth)\b/.test(code)) return null
   const results = code.match(/\breturn\b/g)?.length ?? 0
   const before = `${head[0]}${body === '({' ? '' : code.slice(0, code.indexOf('return {') + 8)}`

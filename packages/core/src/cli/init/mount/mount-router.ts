@@ -7,7 +7,7 @@ const CREATE =
 const FORMATTER =
   'errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),'
 
-/** Returns replacements that add `authErrorData` and `protectedProcedure`, or null if the app has its own. */
+/** Returns replacements that add `authErrorData` and `protectedProcedure`; null if the app has its own. */
 export function addToRouter(text: string): Replacement[] | null {
   const found = CREATE.exec(text)
   if (found === null || /\b(?:errorFormatter|protectedProcedure)\b/.test(text)) return null

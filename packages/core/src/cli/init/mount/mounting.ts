@@ -3,9 +3,9 @@ import type { Replacement } from '../edits.ts'
 /** How to mount the auth endpoints on a server. */
 export interface Mounting {
   readonly replacements: readonly Replacement[]
-  /** Imports of packages. `auth` is imported too. */
+  /** Imports from packages. `init` also imports `auth`. */
   readonly imports: readonly string[]
-  /** Whether `authConfig` is imported too. */
+  /** Whether to import `authConfig` too. */
   readonly usesConfig: boolean
 }
 
@@ -25,7 +25,7 @@ export function ourImport(names: string, { name }: Sockets): string {
   return `import { ${names}, drain${name === null ? '' : ', webSocketOptions'} } from '@sallyport/trpc';\n`
 }
 
-/** Checks the keys and the database before the server listens, and stops it with all connections. */
+/** Checks the keys and the database before the server listens, and closes all connections when it stops. */
 export function startLines({ server, sockets }: { server: string; sockets: string | null }): string {
   const members = ['auth', sockets, server]
     .map((name, i) => (i === 0 || name === null ? name : named(['', 'sockets', 'server'][i] ?? '', name)))

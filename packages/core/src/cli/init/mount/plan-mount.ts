@@ -7,7 +7,7 @@ import { planServerEdits } from './plan-server-edits.ts'
 import { findSource, importExtension, readSources, withExtension } from './sources.ts'
 import { AUTH_SERVER } from './templates.ts'
 
-/** Plans an app whose server is as in tRPC's documents; null if a part of the server isn't. */
+/** Plans an app whose server follows tRPC's documentation; null if a part of the server doesn't. */
 export function planMount(app: DetectedApp): Steps | null {
   const { folder, packages, usesDatabaseUrl } = app
   const sources = readSources()
@@ -32,7 +32,7 @@ export function planMount(app: DetectedApp): Steps | null {
       ...client.byHand,
       ...(packages.has('react') ? ['Wrap the page in AuthProvider: docs/react.md#set-up.'] : []),
       ...(/\bcors\b/.test(server.server?.text ?? '')
-        ? ['Let the pages of other origins send cookies, instead of cors(): docs/two-hosts.md.']
+        ? ['Instead of cors(), let pages on other origins send cookies: docs/two-hosts.md.']
         : []),
       'Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.',
     ],

@@ -8,7 +8,7 @@ import { CONTEXT_FILE } from './templates.ts'
 
 interface ServerEdits {
   readonly edits: readonly Change[]
-  /** Files in addition to those of every app. */
+  /** Files that not every app gets. */
   readonly files: Readonly<Record<string, string>>
   readonly server: Source | null
 }
@@ -20,7 +20,7 @@ interface Part {
   readonly replacements: readonly Replacement[]
 }
 
-/** Plans the changes of the server's files; null unless all of them are known. */
+/** Plans the changes to the server's files; null unless `init` recognizes all of them. */
 export function planServerEdits(sources: readonly Source[], place: Place): ServerEdits | null {
   const server = findSource(sources, ADAPTER)
   const router = findSource(sources, ROUTER)
@@ -90,7 +90,7 @@ function planRouterPart(
 ): Part | null {
   const router = addToRouter(source.text)
   const isTyped = /\.context</.test(source.text)
-  // Without a context, its type is of something else. With one, the type must have a name.
+  // Without a context, this type isn't the context's. With a context, the type must have a name.
   if (router === null || (own === null ? isTyped : !isTyped && !/export type Context\b/.test(own.text)))
     return null
   const ours = "import { authErrorData, sessionMiddleware } from '@sallyport/trpc';\n"

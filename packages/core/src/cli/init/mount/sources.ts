@@ -9,7 +9,7 @@ export interface Source {
   readonly text: string
 }
 
-/** Where our files are in the app, with a slash at the end, and how it writes the ends of its imports. */
+/** The folder of our files in the app, with a slash at the end, and the ending of the app's imports. */
 export interface Place {
   readonly folder: string
   readonly extension: string
@@ -29,14 +29,14 @@ export function findSource(sources: readonly Source[], pattern: RegExp): Source 
   return found !== undefined && others.length === 0 ? found : null
 }
 
-/** How the app writes the ends of its relative imports: `.ts`, `.js`, or nothing. */
+/** Returns the ending of the app's relative imports: `.ts`, `.js`, or nothing. */
 export function importExtension(sources: readonly Source[]): string {
   const imports = sources.map(({ text }) => / from ['"]\.{1,2}\/[^'"\n]*?(\.[jt]s)?['"]/.exec(text))
   const [, extension = ''] = imports.find((found) => found !== null) ?? [null, '.ts']
   return extension
 }
 
-/** Replaces the ends of the relative imports in a text that we write. */
+/** Replaces the endings of the relative imports in our own text. */
 export const withExtension = (text: string, extension: string): string =>
   text.replaceAll(/( from '\.[^']*)\.ts'/g, `$1${extension}'`)
 
@@ -52,7 +52,7 @@ export const addImports = (...lines: readonly string[]): Replacement => [
   `$&${lines.join('')}`,
 ]
 
-/** Writes replacements as the file does. They have single quotes, semicolons, and the ending `.ts`. */
+/** Adapts replacements to the file's style. They have single quotes, semicolons, and the ending `.ts`. */
 export function inStyle(
   replacements: readonly Replacement[],
   { text, extension }: { text: string; extension: string },

@@ -1,4 +1,4 @@
-/** Opens the database, and reads the session. In an app without a `createContext`, it is the context. */
+/** Opens the database and reads the session. Apps without a `createContext` use it as the context. */
 export const AUTH_SERVER = `import { createAuth } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createAuthContext, type RequestContextOptions } from '@sallyport/trpc'

@@ -11,7 +11,7 @@ interface ContextOptions extends Pick<Named, 'name'> {
   readonly contextPath: string
 }
 
-/** Passes the user of a request through the function that creates the context of the app. */
+/** Passes a request's user through the function that creates the app's context. */
 export function contextEdit({ path, text }: Source, { name, contextPath }: ContextOptions): Edit {
   // `name = async (`, `function name(`, or `name = cache(async (`.
   const start = `\\b${name}\\b[^\\n(]*(?:\\([^\\n()]*)?\\(`

@@ -1,8 +1,8 @@
 import type { Steps } from '../steps.ts'
 
-/** The part of the steps in which kinds of Next.js apps differ. */
+/** The steps that differ between kinds of Next.js apps. */
 export interface NextSteps {
-  /** Files beside the folder `app`, by their path. */
+  /** Files next to the folder `app`, by path. */
   readonly files: Readonly<Record<string, string>>
   readonly edits: Steps['edits']
   readonly byHand: readonly string[]

@@ -14,7 +14,7 @@ import { providerName } from './user-provider-edit.ts'
 
 const GUIDE = 'docs/nextjs.md#in-an-existing-app'
 
-/** Plans an app with a router that isn't as create-t3-app writes it. */
+/** Plans an app whose router isn't from create-t3-app. */
 export function planRouter({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
   const found = findTrpcFiles(folder)
   const isDone = readIfExists(join(folder, 'server/next.ts')) !== null
@@ -38,7 +38,7 @@ interface App extends TrpcFiles {
   readonly folder: string
 }
 
-/** Plans an app whose route serves a router, and does nothing else. */
+/** Plans an app whose route only serves a router. */
 function planRoute({ folder, ...found }: App, route: Route): Pick<NextSteps, 'files' | 'edits' | 'byHand'> {
   const { router, provider, layout } = found
   const name = provider && providerName(provider)
@@ -64,8 +64,8 @@ function planRoute({ folder, ...found }: App, route: Route): Pick<NextSteps, 'fi
         ? []
         : [`Add the error formatter, the links, and AuthProvider: ${GUIDE}.`]),
       ...(ownsDb(route) ? [WRAP_DB] : []),
-      'In client components, wrap what calls a guarded procedure in <SignedIn> of @sallyport/trpc/react.',
-      `In server components, call one only if (await getPage()).state.status is "authenticated". getPage is in ${paths.server}.`,
+      'Wrap client components that call a guarded procedure in <SignedIn> of @sallyport/trpc/react.',
+      `In server components, call a guarded procedure only if (await getPage()).state.status is "authenticated". getPage is in ${paths.server}.`,
       'Sign up at /sign-in.',
     ],
   }

@@ -13,7 +13,7 @@ const ROUTER = 'src/server/api/trpc.ts'
 /** Returns whether the app has the files of create-t3-app with tRPC and the App Router. */
 export const isT3 = (): boolean => [ROUTE, ROUTER].every((path) => readIfExists(path) !== null)
 
-/** Plans an app of create-t3-app: it keeps its router, its database handle, and its providers. */
+/** Plans an app of create-t3-app. The app keeps its router, database handle, and providers. */
 export function planT3(): NextSteps {
   const [, alias = '~/'] = /from "(\S+?)server\//.exec(readIfExists('src/server/api/root.ts') ?? '') ?? []
   const client = readIfExists('src/server/db/index.ts') ?? readIfExists('src/server/db.ts')
@@ -39,15 +39,15 @@ export function planT3(): NextSteps {
         ? []
         : [`Users are in data/auth.db, a SQLite file, because ${database.reason}`]),
       `In your routers, replace publicProcedure with protectedProcedure of ${ROUTER}.`,
-      'In client components, wrap what calls such a procedure in <SignedIn> of @sallyport/trpc/react.',
-      'In server components, call or prefetch one only if (await getPage()).state.status is "authenticated". getPage is in src/server/next.ts.',
+      'Wrap client components that call such a procedure in <SignedIn> of @sallyport/trpc/react.',
+      'In server components, call or prefetch such a procedure only if (await getPage()).state.status is "authenticated". getPage is in src/server/next.ts.',
       'Sign up at /sign-in.',
     ],
     packages: database === null || database.kind === 'own' ? ['better-sqlite3'] : [],
   }
 }
 
-/** Returns whose database has the users, and why it isn't the app's. */
+/** Returns the database for the users, and the reason if it isn't the app's. */
 function findDatabase(client: string): { kind: T3Database; reason?: string } {
   const kind = client.includes('@libsql/client')
     ? 'libsql'
@@ -57,12 +57,12 @@ function findDatabase(client: string): { kind: T3Database; reason?: string } {
   if (client.includes('PrismaClient'))
     return {
       kind: 'own',
-      reason: 'Prisma does not share its connections. For another database, see docs/databases.md.',
+      reason: 'Prisma does not share its connections. To use another database, see docs/databases.md.',
     }
   if (kind === 'own')
     return {
       kind,
-      reason: 'init can share only libsql and postgres.js. For another database, see docs/databases.md.',
+      reason: 'init can share only libsql and postgres.js. To use another database, see docs/databases.md.',
     }
   if (readIfExists('drizzle.config.ts')?.includes('tablesFilter')) return { kind }
   return {

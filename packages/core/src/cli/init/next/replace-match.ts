@@ -12,7 +12,7 @@ export function replaceMatch(
   after: (match: readonly string[]) => string,
 ): Replacement {
   const match = pattern.exec(text)
-  // No file has such a line, so the edit is left to the user.
+  // No file has such a line, so the user must make the edit.
   return match === null ? [`… ${shown} …`, after([shown])] : [match[0], after(match)]
 }
 

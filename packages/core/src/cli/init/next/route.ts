@@ -22,7 +22,7 @@ const REPLACED =
 const IMPORT = /^import (?:type )?\{([^}]*)\} from ["']([^"']+)["']/gm
 const ADAPTERS = new Set(['@trpc/server/adapters/fetch', 'next/server'])
 
-/** Reads the route of tRPC; null if it does more than to serve the router. */
+/** Reads tRPC's route; null if it does more than serve the router. */
 export function readRoute({ path, text }: Source, folder: string): Route | null {
   const [, options] = OPTIONS.exec(text) ?? []
   if (options === undefined) return null

@@ -10,7 +10,7 @@ interface ServerOptions {
   readonly rest: string
 }
 
-/** Returns a file that serves the router, and calls it from pages. The routes import it. */
+/** Returns a file that serves the router and calls it from pages. The routes import it. */
 export function nextServer({ path, router, context, rest }: ServerOptions): string {
   const isTaken = context?.name === 'createContext'
   const ours = isTaken ? 'addAuth' : 'createContext'

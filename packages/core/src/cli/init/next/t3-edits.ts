@@ -7,7 +7,7 @@ interface T3App {
   readonly hasDatabase: boolean
 }
 
-/** The edits of an app of create-t3-app with the App Router. Its route is replaced: see `planT3`. */
+/** The edits to an app of create-t3-app with the App Router. `planT3` replaces its route. */
 export function t3Edits({ alias, hasDatabase }: T3App): Edit[] {
   const from = (path: string) => `from "${alias}${path}";`
   return [

@@ -10,14 +10,14 @@ import { providerName, queryClientEdit, userProviderEdit } from './user-provider
 /** Serves the router, and the auth endpoints. */
 export const ROUTES = `export { GET, OPTIONS, POST } from '../../../../server/next'\n`
 
-/** Where `init` writes what the edited files import. */
+/** The paths of the files that `init` writes and the edited files import. */
 export interface NewFiles {
   readonly context: string
   readonly server: string
   readonly providers: string
 }
 
-/** The edits of an app with tRPC. */
+/** The edits to an app with tRPC. */
 export function trpcEdits(found: TrpcFiles, { context }: Route, files: NewFiles): Edit[] {
   const { route, router, provider, queryClient, pages, layout } = found
   const name = provider && providerName(provider)

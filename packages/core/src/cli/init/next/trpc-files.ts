@@ -9,7 +9,7 @@ export interface Source {
   readonly text: string
 }
 
-/** The files of an app with tRPC, as tRPC's guides and examples have them. Null for one that wasn't found. */
+/** The files of an app that follows tRPC's guides and examples. Null for a file that wasn't found. */
 export interface TrpcFiles {
   readonly route: Source | null
   /** Has `initTRPC`. */

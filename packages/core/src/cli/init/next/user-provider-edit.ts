@@ -64,7 +64,7 @@ export function userProviderEdit({ path, text }: Source, contextPath: string): E
   }
 }
 
-/** Stops retries of calls that the guards reject. */
+/** Stops retrying calls that the guards reject. */
 export function queryClientEdit({ path, text }: Source): Edit {
   const ours = "import { authAwareRetry } from '@sallyport/trpc/client'"
   return { path, done: 'authAwareRetry', replacements: [addImports(text, [ours]), retryEdit(text)] }
