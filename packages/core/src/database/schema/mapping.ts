@@ -1,8 +1,11 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { SESSION_COLUMNS, USER_COLUMNS } from '../../session/session-row.ts'
 
-/** How a database stores dates. A `timestamp` without a time zone is UTC, and numbers count from 1970. */
-export type DateEncoding = 'timestamp' | 'iso' | 'seconds' | 'milliseconds'
+/**
+ * How a database stores dates. A `timestamp` without a time zone is UTC, but rejected for `timestamptz`.
+ * Numbers count from 1970.
+ */
+export type DateEncoding = 'timestamp' | 'timestamptz' | 'iso' | 'seconds' | 'milliseconds'
 
 /** The names of a table and its columns. */
 export interface TableMapping<Columns> {
