@@ -34,7 +34,7 @@ const SLOW = [
   'packages/core/test/**/{active-organization,consume-token,concurrent-changes,every-endpoint,run-once,*postgres}.test.ts',
 ]
 
-// The mode is `quick` for `pnpm test:quick`.
+// The mode is `quick` for `pnpm test:quick`, and `better-auth` for `pnpm test:better-auth`.
 export default defineConfig(({ mode }) => ({
   test: {
     // Child processes and real servers on a busy machine.
@@ -58,7 +58,7 @@ export default defineConfig(({ mode }) => ({
       { extends: true, test: { name: 'shared', include: [FILES], exclude: ALONE, isolate: false } },
       {
         extends: true,
-        plugins: [resolveFrom('./packages/trpc/test/versions/trpc-11-22/package.json')],
+        plugins: [resolveFrom('trpc-11-22', /^@(trpc|tanstack)\//)],
         test: {
           name: 'trpc-11-22',
           include: [CLIENT_TESTS],
@@ -66,6 +66,21 @@ export default defineConfig(({ mode }) => ({
           env: { TRPC_VERSION: '11.22.1' },
         },
       },
+      // `pnpm test:better-auth` also runs with the oldest supported version.
+      ...(mode === 'better-auth'
+        ? [
+            {
+              extends: true as const,
+              plugins: [resolveFrom('better-auth-1-7-0', /^better-auth(\/|$)/)],
+              test: {
+                name: 'better-auth-1-7-0',
+                include: ['packages/trpc/test/better-auth/**/*.test.ts'],
+                isolate: false,
+                env: { BETTER_AUTH_VERSION: '1.7.0' },
+              },
+            },
+          ]
+        : []),
     ],
   },
 }))
@@ -81,16 +96,15 @@ function temporaryDirectory(): string {
   return directory
 }
 
-/** Resolves tRPC and TanStack Query from that package, because the adapter fits only one version of tRPC. */
-function resolveFrom(manifest: string): Plugin {
+/** Resolves packages from that folder. TanStack Query comes with tRPC: the adapter fits only one version. */
+function resolveFrom(folder: string, packages: RegExp): Plugin {
+  const manifest = `./packages/trpc/test/versions/${folder}/package.json`
   const importer = fileURLToPath(new URL(manifest, import.meta.url))
   return {
-    name: 'resolve-trpc',
+    name: 'resolve-version',
     enforce: 'pre',
     resolveId(id, _importer, options) {
-      return /^@(trpc|tanstack)\//.test(id)
-        ? this.resolve(id, importer, { ...options, skipSelf: true })
-        : null
+      return packages.test(id) ? this.resolve(id, importer, { ...options, skipSelf: true }) : null
     },
   }
 }

@@ -18,8 +18,8 @@ export function verifyJwt(token: string, config: AuthConfig, now: Date = config.
 
 async function verifySignature(token: string, config: AuthConfig, now: Date): Promise<Identity> {
   const issuer = selectIssuer(token, config)
-  const { payload, keyId } = await verifyJws(token, issuer.jwks, { typ: issuer.typ })
   const isOwn = issuer === config.issuers[0]
+  const { payload, keyId } = await verifyJws(token, issuer.jwks, { typ: issuer.typ, isOwn })
   return parseClaims(payload, { keyId, issuer, isOwn, now, clock: config.now() })
 }
 

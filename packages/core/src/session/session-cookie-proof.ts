@@ -11,7 +11,7 @@ export interface SessionCookieOptions {
   readonly cookie: string | (() => string)
   /**
    * The secret that signs the cookie, or a function that returns the current one. Null if the cookie is the
-   * token itself, at least 128 random bits that `findSession` looks up. Then each unknown token costs a
+   * token itself, a long random value that `findSession` looks up. Then each unknown token costs a
    * lookup.
    */
   readonly secret: string | (() => string) | null

@@ -241,8 +241,32 @@ describe('requires the declared values, byte for byte', () => {
     ['an unknown key', {}, { ...JWT, kid: 'rsa-2' }, 'TOKEN_INVALID'],
     ['no kid', {}, { ...JWT, kid: undefined } as object, 'TOKEN_INVALID'],
     ['a key in its header', {}, { ...JWT, jwk: rsaJwk }, 'TOKEN_INVALID'],
+    ['harmless members in its header', {}, { ...JWT, cat: 'session', oiat: 1 }, 'accepted'],
   ])('%s', async (_name, claims, header, expected) => {
     expect(await result(sign({ ...theirClaims(), ...claims }, theirs, header))).toBe(expected)
+  })
+
+  test.each<[string, string]>([
+    ['crit', '"crit":["exp"]'],
+    ['b64', '"b64":true'],
+    ['enc', '"enc":"A256GCM"'],
+    ['zip', '"zip":"DEF"'],
+    ['jku', '"jku":"https://evil.example/jwks"'],
+    ['x5u', '"x5u":"https://evil.example/cert"'],
+    ['x5c', '"x5c":["AAAA"]'],
+    ['a harmless member twice', '"oiat":1,"oiat":2'],
+    ['kid twice', '"kid":"rsa-2"'],
+  ])('rejects %s in its header', async (_name, member) => {
+    const { alg, kid, key } = theirs
+    const segments = [
+      `{${member},${JSON.stringify({ alg, kid, ...JWT }).slice(1)}`,
+      JSON.stringify(theirClaims()),
+    ]
+    const input = segments.map((text) => Buffer.from(text).toString('base64url')).join('.')
+    const signature = await crypto.subtle.sign('RSASSA-PKCS1-v1_5', key, Buffer.from(input))
+    expect(await result(Promise.resolve(`${input}.${Buffer.from(signature).toString('base64url')}`))).toBe(
+      'TOKEN_INVALID',
+    )
   })
 
   test('rejects a token with a typ for an issuer without one', async () => {

@@ -1,5 +1,6 @@
 import {
   type AuthConfig,
+  type AuthConfigOptions,
   AuthError,
   ConfigurationError,
   defineAuthConfig,
@@ -14,13 +15,15 @@ import { TOKEN_HEADER } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
 
 /** Options of `betterAuthGuard`, for what Better Auth's options don't say. */
-export interface BetterAuthGuardOptions {
+export interface BetterAuthGuardOptions
+  extends Pick<
+    AuthConfigOptions,
+    'allowInsecure' | 'allowedHeaders' | 'exposedHeaders' | 'trustedProxies' | 'onEvent'
+  > {
   /** The URL of the app. @default Better Auth's `baseURL`, or `BETTER_AUTH_URL` */
   readonly baseUrl?: string
   /** Other origins whose pages may use the cookies. @default Better Auth's `trustedOrigins` */
   readonly allowedOrigins?: readonly string[]
-  /** Proxies whose `X-Forwarded-For` is read. @default [] */
-  readonly trustedProxies?: readonly string[]
   /** The database client of Better Auth, if guards warn that it could not be found. */
   readonly client?: DatabaseClient
 }
@@ -28,15 +31,20 @@ export interface BetterAuthGuardOptions {
 /** Returns the configuration of both steps. A call that first needs it reads Better Auth's options. */
 export function guardConfig(
   source: BetterAuthSource,
-  { tokens, ...options }: BetterAuthGuardOptions & { tokens: KnownTokens },
+  {
+    tokens,
+    client: _,
+    baseUrl: givenUrl,
+    allowedOrigins: origins,
+    ...settings
+  }: BetterAuthGuardOptions & { tokens: KnownTokens },
 ): AuthConfig {
   const { auth } = source
-  const findBaseUrl = () => options.baseUrl ?? baseUrlOf(source)
-  const findOrigins = () => options.allowedOrigins ?? trustedOriginsOf(source)
+  const findBaseUrl = () => givenUrl ?? baseUrlOf(source)
+  const findOrigins = () => origins ?? trustedOriginsOf(source)
   return defineAuthConfig(() => {
     checkAll([() => requireSessions(source), findBaseUrl, findOrigins])
     const baseUrl = findBaseUrl()
-    const { trustedProxies = [] } = options
     const allowedOrigins = findOrigins()
     const bearer = (auth.options.plugins ?? []).some(({ id }) => id === 'bearer')
     const { jwks, proof } = sessionCookieProof({
@@ -52,9 +60,9 @@ export function guardConfig(
       },
     })
     return {
+      ...settings,
       baseUrl,
       allowedOrigins: allowedOrigins.filter((origin) => origin !== URL.parse(baseUrl)?.origin),
-      trustedProxies,
       session: { freshForSeconds: freshForSeconds(source) },
       ...accessOf(source),
       bearer,

@@ -58,7 +58,13 @@ export function createJwtIssuer(
   const source = createSource({ options: context.options, $context: Promise.resolve(context) })
   const allowedOrigins = [...config.allowedOrigins]
   const tokens = createKnownTokens()
-  const cookieConfig = guardConfig(source, { baseUrl: config.baseUrl, allowedOrigins, tokens })
+  const cookieConfig = guardConfig(source, {
+    // `config` has checked them.
+    allowInsecure: true,
+    baseUrl: config.baseUrl,
+    allowedOrigins,
+    tokens,
+  })
   const { sessions } = keepsRows(context)
     ? adapterStore(context, config.issuer)
     : storageStore(source, { issuer: () => config.issuer, tokens })

@@ -15,7 +15,10 @@ export const COLUMNS = {
   baseURL: 'http://localhost:3000',
   secret: 'a-secret-of-at-least-32-characters-for-tests',
   emailAndPassword: { enabled: true },
-  plugins: [admin(), organization()],
+  // Better Auth 1.7.0 writes the names of tables into the plugins.
+  get plugins() {
+    return [admin(), organization()] satisfies [unknown, unknown]
+  },
   user: {
     additionalFields: {
       birthday: { type: 'date', required: false },

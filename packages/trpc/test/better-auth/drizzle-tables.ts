@@ -56,6 +56,8 @@ export function sqliteTables(name: (table: string) => string, mode: 'timestamp' 
     }),
     account: sqliteTable(name('account'), {
       id: id(),
+      // Better Auth 1.7.0 writes it.
+      issuer: text(),
       accountId: text(),
       providerId: text(),
       userId: text(),
@@ -144,6 +146,7 @@ export function postgresTables() {
     }),
     accounts: table('account', {
       id: id(),
+      issuer: pgText(),
       accountId: pgText(),
       providerId: pgText(),
       userId: pgText(),

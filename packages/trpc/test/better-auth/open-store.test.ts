@@ -10,7 +10,11 @@ import { createPool, SCENES } from './scenes.ts'
 
 const postgres = await testPostgres()
 
-test.each(SCENES)(
+/** Better Auth 1.7.0 can't write dates that a Drizzle schema declares as strings. */
+const isOld = process.env.BETTER_AUTH_VERSION === '1.7.0'
+const scenes = SCENES.filter(({ name }) => !isOld || !name.includes('postgres.js'))
+
+test.each(scenes)(
   'reads the tables of $name as Better Auth does, until a session is deleted',
   async ({ open }) => {
     const warn = vi.spyOn(console, 'warn')

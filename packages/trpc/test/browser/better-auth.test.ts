@@ -3,6 +3,9 @@ import { expect, test, vi } from 'vitest'
 import { launchChromium } from './launch-chromium.ts'
 import { serveBetterAuth } from './serve-better-auth.ts'
 
+/** `pnpm test:better-auth`. */
+const isLong = process.env.BETTER_AUTH_STORIES !== undefined
+
 const wait = (test: () => Promise<void>) => vi.waitFor(test, { timeout: 10_000, interval: 50 })
 
 test.each(['ws', 'sse'] as const)('a stream over %s follows the session of the page', async (transport) => {
@@ -29,7 +32,43 @@ test.each(['ws', 'sse'] as const)('a stream over %s follows the session of the p
   expect(await run('me()')).toBe('bob@example.com')
 
   await run('signOut()')
-  await wait(async () => expect((await run('read()')).at(-1)).toMatch(/complete|error/))
+  await wait(async () => expect((await run('read()')).at(-1)).toMatch(/complete|SESSION_NOT_FOUND/))
   expect(await run('me()')).toBe('SESSION_NOT_FOUND')
   await browser.close()
 })
+
+test.runIf(isLong)(
+  'a page sees a ban at once, and after a sign-out the back button finds no user',
+  async () => {
+    await using site = await serveBetterAuth()
+    const browser = await launchChromium()
+    if (typeof browser === 'string') return expect.fail(browser)
+    const page = await browser.newPage()
+    const run = (call: string) => page.evaluate<string[]>(`bundled.${call}`)
+
+    await page.goto(`${site.origin}/first`)
+    await run("signUp('bob@example.com')")
+    expect(await run('me()')).toBe('bob@example.com')
+    await page.goto(`${site.origin}/second`)
+    await run('signOut()')
+    await page.goBack()
+    expect(page.url()).toBe(`${site.origin}/first`)
+    expect(await run('me()')).toBe('SESSION_NOT_FOUND')
+
+    for (const transport of ['ws', 'sse']) {
+      const email = `${transport}@example.com`
+      await run(`signUp('${email}')`)
+      await run(`follow('${transport}')`)
+      await wait(async () => {
+        const last = (await run('read()')).at(-1)
+        // The stream began before Better Auth's client knew of the new user. The page subscribes again.
+        if (last === 'complete') await run(`follow('${transport}')`)
+        expect(last).toBe(email)
+      })
+      await site.ban(email)
+      await wait(async () => expect((await run('read()')).at(-1)).toBe('ACCOUNT_BANNED'))
+      await wait(async () => expect(await run('me()')).toMatch(/ACCOUNT_BANNED|SESSION_NOT_FOUND/))
+    }
+    await browser.close()
+  },
+)

@@ -15,6 +15,7 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { betterAuth } from 'better-auth'
 import { getMigrations } from 'better-auth/db/migration'
+import { admin } from 'better-auth/plugins'
 import SqliteDatabase from 'better-sqlite3'
 import { WebSocketServer } from 'ws'
 import { freePort } from '../../../core/test/support/free-port.ts'
@@ -40,8 +41,14 @@ const router = t.router({
 })
 export type BetterAuthRouter = typeof router
 
+interface BetterAuthSite extends AsyncDisposable {
+  readonly origin: string
+  /** Bans a user, as an admin. */
+  ban(email: string): Promise<void>
+}
+
 /** Serves a page with the clients of Better Auth and tRPC, and both servers, on one origin. */
-export async function serveBetterAuth(): Promise<AsyncDisposable & { readonly origin: string }> {
+export async function serveBetterAuth(): Promise<BetterAuthSite> {
   const script = await bundlePage(fileURLToPath(new URL('./pages/better-auth-page.ts', import.meta.url)))
   const port = await freePort()
   const origin = `http://localhost:${port}`
@@ -52,6 +59,7 @@ export async function serveBetterAuth(): Promise<AsyncDisposable & { readonly or
     database,
     emailAndPassword: { enabled: true },
     rateLimit: { enabled: false },
+    plugins: [admin()],
   }
   const auth = betterAuth(options)
   await (await getMigrations(options)).runMigrations()
@@ -82,6 +90,19 @@ export async function serveBetterAuth(): Promise<AsyncDisposable & { readonly or
   await new Promise<void>((resolve) => server.listen(port, resolve))
   return {
     origin,
+    async ban(email) {
+      const { headers } = await auth.api.signUpEmail({
+        body: { name: 'Root', email: `root-${email}`, password: 'a long enough password' },
+        returnHeaders: true,
+      })
+      database.prepare(`update user set role = 'admin' where email = ?`).run(`root-${email}`)
+      const cookie = headers.getSetCookie().map((line) => line.split(';')[0])
+      const row: unknown = database.prepare('select id from user where email = ?').pluck().get(email)
+      await auth.api.banUser({
+        headers: new Headers({ cookie: cookie.join('; ') }),
+        body: { userId: String(row) },
+      })
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of wss.clients) socket.terminate()
       server.closeAllConnections()

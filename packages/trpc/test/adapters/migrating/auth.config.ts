@@ -1,7 +1,7 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { signingKeys } from './signing-keys.ts'
+import { defineAuthConfig, sessionCookieProof } from '@sallyport/core'
+import { findKey } from './old-app.ts'
 
 export const authConfig = defineAuthConfig({
   baseUrl: 'http://localhost:3000',
-  jwks: staticJwks(signingKeys.publicJwks),
+  ...sessionCookieProof({ cookie: 'token', secret: null, findSession: async (token) => findKey(token) }),
 })

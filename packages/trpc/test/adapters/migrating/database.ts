@@ -1,11 +1,13 @@
 import { withAuthStore } from '@sallyport/core'
 import { openSqliteStore } from '@sallyport/core/sqlite'
+import { authConfig } from './auth.config.ts'
 import { oldDatabase, outage } from './old-app.ts'
 
 export const store = await openSqliteStore(
   { client: oldDatabase },
   {
     mapping: {
+      issuer: authConfig.issuer,
       session: {
         table: 'sessions',
         columns: { userId: 'user_id', expiresAt: 'expires_at', lastAuthenticatedAt: null },

@@ -24,19 +24,20 @@ export function signIn(): { id: string; cookie: string } {
 export const outage = { isOn: false }
 
 interface OldSession {
-  readonly id: string
+  readonly sessionId: string
   readonly userId: string
-  readonly expiresAt: Date
-  readonly user: { readonly name: string }
+  readonly name: string
 }
 
-export function findSession(headers: Headers): OldSession | null {
+/** Returns the session with this token. */
+export function findKey(token: string): OldSession | null {
   if (outage.isOn) throw new Error('The database is away')
-  const secret = /(?:^|; )token=([^;]+)/.exec(headers.get('cookie') ?? '')?.[1] ?? ''
   const row = oldDatabase
     .prepare('select s.*, u.name from sessions s join users u on u.id = s.user_id where secret = ?')
-    .get(secret)
+    .get(token)
   if (row === undefined) return null
-  const [id, userId] = [String(row.id), String(row.user_id)]
-  return { id, userId, expiresAt: new Date(Number(row.expires_at)), user: { name: String(row.name) } }
+  return { sessionId: String(row.id), userId: String(row.user_id), name: String(row.name) }
 }
+
+export const findSession = (headers: Headers): OldSession | null =>
+  findKey(/(?:^|; )token=([^;]+)/.exec(headers.get('cookie') ?? '')?.[1] ?? '')

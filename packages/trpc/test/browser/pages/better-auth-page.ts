@@ -37,7 +37,7 @@ export function follow(transport: 'ws' | 'sse'): void {
   received = own
   trpc.names.subscribe(transport, {
     onData: (name) => void own.push(name),
-    onError: () => void own.push('error'),
+    onError: ({ data }) => void own.push(data?.auth?.reason ?? 'error'),
     onComplete: () => void own.push('complete'),
   })
 }
