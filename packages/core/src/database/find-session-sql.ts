@@ -53,6 +53,8 @@ export function sessionSql(
     const reference = `${table}.${quote(column)}`
     if (name === 'expiresAt' && session.nullExpiresAt === 'endless')
       return `coalesce(${moment(reference, engine, dates)}, ${dates === 'iso' ? literal(ENDLESS.toISOString()) : ENDLESS.getTime()})`
+    if (name === 'role' && user.defaultRole !== undefined)
+      return `coalesce(nullif(${reference}, ''), ${literal(user.defaultRole)})`
     if (MOMENTS.has(name)) return moment(reference, engine, dates)
     // A row without a version matches no token. The cast is for drivers that read a bigint as text.
     if (name === 'version') return `coalesce(${reference}, 0)${engine === 'postgres' ? '::float8' : ''}`
@@ -130,12 +132,19 @@ const TOKEN_COLUMNS = [
   'remembered',
 ] as const satisfies readonly (keyof SessionToken)[]
 
+/** The database appends the type, and rejects all of it as a number. */
+const WITHOUT_ZONE =
+  'A date column has no time zone, so the driver writes local time. Change it to timestamptz, or set TZ=UTC. Its type is '
+
 const MOMENTS = new Set(['expiresAt', 'lastAuthenticatedAt', 'rotatedAt', 'banExpires'])
 
 /** All drivers read numbers the same way. ISO text isn't converted, so an invalid date fails only one row. */
 function moment(column: string, engine: Engine, dates: DateEncoding): string {
   if (dates === 'iso') return column
   if (dates === 'timestamp') return `(extract(epoch from ${column}) * 1000)::float8`
+  if (dates === 'timestamptz')
+    return `case when pg_typeof(${column}) = 'timestamptz'::regtype then ${moment(column, engine, 'timestamp')}
+      else (${literal(WITHOUT_ZONE)} || pg_typeof(${column}))::float8 end`
   // As a float, since seconds in an integer column could overflow when multiplied.
   const number = engine === 'postgres' ? `${column}::float8` : column
   return dates === 'seconds' ? `(${number} * 1000)` : number

@@ -7,12 +7,15 @@ import type { BetterAuthSource } from './source.ts'
 interface AccessOptions {
   readonly roles?: Roles | undefined
   readonly adminRoles?: string | readonly string[] | undefined
+  readonly defaultRole?: string | undefined
   readonly adminUserIds?: readonly string[] | undefined
 }
 
 type Roles = Readonly<
   Record<string, { authorize(permissions: Permissions): { readonly success: boolean } } | undefined>
 >
+
+type Options = BetterAuthSource['auth']['options']
 
 interface MemberSession extends Session {
   readonly activeOrganizationRole?: string | null
@@ -26,7 +29,8 @@ interface MemberSession extends Session {
 export function accessOf(
   source: BetterAuthSource,
 ): Pick<AuthConfig, 'rolesOf' | 'memberRolesOf' | 'hasPermissions'> {
-  const isAdmin = (userId: string) => optionsOf('admin', source)?.adminUserIds?.includes(userId) ?? false
+  const isAdmin = (userId: string) =>
+    optionsOf('admin', source.auth.options)?.adminUserIds?.includes(userId) ?? false
   return {
     rolesOf({ id, role }) {
       const roles = role.split(',')
@@ -36,14 +40,19 @@ export function accessOf(
     hasPermissions(session, { permissions, of }) {
       if (of === 'user') {
         if (isAdmin(session.userId)) return true
-        const options = optionsOf('admin', source)
+        const options = optionsOf('admin', source.auth.options)
         return allows(session.user.role.split(','), { permissions, options, defaultRoles: defaultAdminRoles })
       }
       const { activeOrganizationRole: role }: MemberSession = session
-      const options = optionsOf('organization', source)
+      const options = optionsOf('organization', source.auth.options)
       return allows(memberRolesOf(role ?? ''), { permissions, options, defaultRoles: defaultMemberRoles })
     },
   }
+}
+
+/** Returns the role of users who have none. */
+export function defaultRoleOf(options: Options): string {
+  return optionsOf('admin', options)?.defaultRole ?? 'user'
 }
 
 function memberRolesOf(role: string): readonly string[] {
@@ -51,13 +60,13 @@ function memberRolesOf(role: string): readonly string[] {
 }
 
 /** Returns the options of a plugin; undefined if the app doesn't have it. */
-function optionsOf(pluginId: string, { auth }: BetterAuthSource): AccessOptions | undefined {
-  const plugin = auth.options.plugins?.find(({ id }) => id === pluginId)
+function optionsOf(pluginId: string, { plugins }: Options): AccessOptions | undefined {
+  const plugin = plugins?.find(({ id }) => id === pluginId)
   return plugin && { ...plugin.options }
 }
 
 function adminRolesOf(source: BetterAuthSource): readonly string[] {
-  const { adminRoles = ['admin'] } = optionsOf('admin', source) ?? {}
+  const { adminRoles = ['admin'] } = optionsOf('admin', source.auth.options) ?? {}
   return typeof adminRoles === 'string' ? adminRoles.split(',') : adminRoles
 }
 

@@ -1,6 +1,7 @@
 import type { SessionReader, StoredSession } from '@sallyport/core'
 import { memoryFeed, memoryLimits, type OpenedMembers } from '@sallyport/core/internal/server'
 import { getAuthTables } from 'better-auth/db'
+import { defaultRoleOf } from './access.ts'
 import type { BetterAuthContext } from './instance.ts'
 import { type AddedColumns, returnedColumns } from './tables.ts'
 
@@ -29,6 +30,7 @@ export interface RowReader {
 export function createRowReader({ adapter, options }: BetterAuthContext, issuer: string): RowReader {
   const tables = getAuthTables(options)
   const columns = returnedColumns(tables)
+  const defaultRole = defaultRoleOf(options)
   const find: RowReader['find'] = (model, where) =>
     adapter.findOne({ model, where: Object.entries(where).map(([field, value]) => ({ field, value })) })
 
@@ -43,7 +45,7 @@ export function createRowReader({ adapter, options }: BetterAuthContext, issuer:
   return {
     find,
     async toSession(session, user) {
-      const stored = toStoredSession(session, { user, issuer, columns })
+      const stored = toStoredSession(session, { user, issuer, columns, defaultRole })
       return { ...stored, ...(await memberRole(session)) }
     },
   }
@@ -52,7 +54,12 @@ export function createRowReader({ adapter, options }: BetterAuthContext, issuer:
 /** Converts rows as Better Auth reads them. */
 function toStoredSession(
   session: Row,
-  { user, issuer, columns }: { user: Row; issuer: string; columns: AddedColumns },
+  {
+    user,
+    issuer,
+    columns,
+    defaultRole,
+  }: { user: Row; issuer: string; columns: AddedColumns; defaultRole: string },
 ): StoredSession {
   const { banned, banExpires } = user
   return {
@@ -69,7 +76,7 @@ function toStoredSession(
       id: String(user.id),
       name: String(user.name ?? ''),
       email: String(user.email ?? ''),
-      role: String(user.role ?? 'user'),
+      role: String(user.role || defaultRole),
     },
     ban: banned ? { until: banExpires == null ? null : toDate(banExpires) } : null,
   }

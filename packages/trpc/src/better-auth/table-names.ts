@@ -32,7 +32,9 @@ export function tableNames({ adapter, options }: BetterAuthContext, db: unknown)
 function kyselyNames(database: unknown, type: string | undefined): TableNames {
   const schema = textOf(database, 'schemaName')
   const kysely = memberOf(database, 'db')
-  const dates = () => (type === 'postgres' ? 'timestamp' : 'iso')
+  // Into a column without a time zone, the package `pg` writes local time.
+  const timestamp = isUtc() ? 'timestamp' : 'timestamptz'
+  const dates = () => (type === 'postgres' ? timestamp : 'iso')
   const full = (model: string) => (schema === undefined ? model : `${schema}.${model}`)
   if (typeof kysely !== 'object') return { table: full, column: (_, field) => field, dates }
   // Plugins of Kysely may rename columns.
@@ -48,6 +50,14 @@ function kyselyNames(database: unknown, type: string | undefined): TableNames {
     column: (model, field) => compiled(model, field).column,
     dates,
   }
+}
+
+/** Returns whether local time is UTC, in each month of this year. */
+function isUtc(): boolean {
+  const year = new Date().getFullYear()
+  return Array.from({ length: 12 }, (_, month) => new Date(year, month)).every(
+    (date) => date.getTimezoneOffset() === 0,
+  )
 }
 
 const [NAME, SCHEMA] = [Symbol.for('drizzle:Name'), Symbol.for('drizzle:Schema')]

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '@sallyport/core'
 import type { SqliteStoreOptions, StoreMapping } from '@sallyport/core/sqlite'
 import { getAuthTables } from 'better-auth/db'
+import { defaultRoleOf } from './access.ts'
 import type { BetterAuthContext } from './instance.ts'
 import { memberOf } from './member.ts'
 import { type TableNames, tableNames } from './table-names.ts'
@@ -76,6 +77,7 @@ export function describeTables(
     },
     user: {
       table: names.table('user'),
+      defaultRole: defaultRoleOf(context.options),
       columns: {
         ...named('user', columns.user),
         id: names.column('user', 'id'),

@@ -1,6 +1,7 @@
-import type { Session } from '@sallyport/core'
+import { type Session, sessionsOf } from '@sallyport/core'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { betterAuth } from 'better-auth'
+import { getMigrations } from 'better-auth/db/migration'
 import { admin, organization } from 'better-auth/plugins'
 import SqliteDatabase from 'better-sqlite3'
 import { expect, test } from 'vitest'
@@ -37,3 +38,24 @@ test('a freshAge of 0 means no limit, and the default is a day', () => {
   const freshFor = (session = {}) => betterAuthGuard(betterAuth({ ...base, session })).config.freshForSeconds
   expect([freshFor({ freshAge: 0 }), freshFor()]).toEqual([Number.POSITIVE_INFINITY, 24 * 60 * 60])
 })
+
+test.each(['our statement', 'the adapter'])(
+  '%s gives a user without a role the default role',
+  async (reader) => {
+    const database = new SqliteDatabase(':memory:')
+    const score = { type: 'number', required: false, transform: { output: () => 1 } } as const
+    const user = reader === 'the adapter' ? { additionalFields: { score } } : {}
+    const options = { ...base, database, user, plugins: [admin({ defaultRole: 'reader' })] }
+    await (await getMigrations(options)).runMigrations()
+    const auth = betterAuth(options)
+    const { internalAdapter } = await auth.$context
+    const ada = await internalAdapter.createUser({ name: 'Ada', email: 'a@example.com' }, { method: 'POST' })
+    const { id } = await internalAdapter.createSession(ada.id)
+    const sessions = sessionsOf(betterAuthGuard(auth).attach(database))
+    for (const role of [null, '', 'admin']) {
+      database.prepare('update user set role = ?').run(role)
+      const found = await sessions.findSession({ sessionId: id, userId: ada.id })
+      expect(found?.user.role).toBe(role || 'reader')
+    }
+  },
+)

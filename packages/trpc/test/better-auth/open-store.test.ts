@@ -1,11 +1,12 @@
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
+import { getMigrations } from 'better-auth/db/migration'
 import Database from 'better-sqlite3'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
 import { COLUMNS, createApp } from './app.ts'
 import { createSqlite, sqliteTables } from './drizzle-tables.ts'
-import { SCENES } from './scenes.ts'
+import { createPool, SCENES } from './scenes.ts'
 
 const postgres = await testPostgres()
 
@@ -98,4 +99,31 @@ test('a column that the app decodes is read with the adapter', async () => {
   const { outcome, warnings } = await callOnce({ options: { ...options, user }, db })
   expect(outcome).toMatchObject({ user: { points: -7 } })
   expect(warnings).toContain('user.points has a transform')
+})
+
+describe.each(['Europe/Berlin', 'UTC'])('the package pg in the time zone %s', (zone) => {
+  const name = zone.replace('/', '_').toLowerCase()
+  beforeEach(() => void vi.stubEnv('TZ', zone))
+  afterEach(() => void vi.unstubAllEnvs())
+
+  async function open(type: 'timestamp' | 'timestamptz') {
+    const database = createPool(await postgres.createDatabase(`${type}_${name}`))
+    await (await getMigrations({ ...COLUMNS, database })).runMigrations()
+    await database.query(`alter table session alter "expiresAt" type ${type}`)
+    return { options: { database }, db: database }
+  }
+
+  test('columns with a time zone are read', async () => {
+    const { outcome } = await callOnce(await open('timestamptz'))
+    const { session } = outcome as { session: { expiresAt: Date } }
+    const hours = (session.expiresAt.getTime() - Date.now()) / 3_600_000
+    expect(hours).toBeCloseTo(7 * 24, 1)
+  })
+
+  test('a column without one is 503 outside UTC, because it contains local time', async () => {
+    const { outcome, errors } = await callOnce(await open('timestamp'))
+    if (zone === 'UTC') return expect(outcome).toMatchObject({ user: { name: 'Ada' } })
+    expect(outcome).toBe('SESSIONS_UNAVAILABLE')
+    expect(errors).toContain('A date column has no time zone')
+  })
 })

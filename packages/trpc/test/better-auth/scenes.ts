@@ -133,7 +133,7 @@ export const SCENES: readonly Scene[] = [
   },
 ]
 
-function createPool(connectionString: string): Pool {
+export function createPool(connectionString: string): Pool {
   const pool = new Pool({ connectionString })
   // The server stops after the tests.
   pool.on('error', () => {})

@@ -12,7 +12,7 @@ import { type LookupValues, sessionOf } from '../../session/session-row.ts'
 import { type SessionSql, tokenStatement } from '../find-session-sql.ts'
 import type { StoreMapping } from '../schema/mapping.ts'
 import type { PostgresConnector } from './connect.ts'
-import type { LookupConnection, Query } from './drivers/driver.ts'
+import type { LookupConnection, Query, Statement } from './drivers/driver.ts'
 import { orUnavailable, sqlState, UNDEFINED_TABLE } from './drivers/errors.ts'
 import { onPrimary } from './drivers/primary.ts'
 import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
@@ -30,9 +30,25 @@ export interface LookupOptions {
  * Step 2 as one statement for any number of sessions. `place` is the position of the key, from 1. It checks
  * the server each time: a pooler's connections outlive a server that becomes a replica.
  */
-function batchStatement({ session, user }: SessionSql, ids: IdTypes): string {
+function batchStatement(sql: SessionSql, ids: IdTypes): string {
+  return statementFrom(
+    `unnest(${onPrimary('$1')}::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)`,
+    sql,
+  )
+}
+
+/**
+ * The same for one session. The planner knows that it is one, so it doesn't plan the statement again for
+ * each lookup, which takes as long as running it.
+ */
+function singleStatement(sql: SessionSql, ids: IdTypes): string {
+  const key = `select (${onPrimary('$1')}::${ids.session}[])[1], ($2::${ids.user}[])[1], 1`
+  return statementFrom(`(${key}) as k("id", "userId", place)`, sql)
+}
+
+function statementFrom(keys: string, { session, user }: SessionSql): string {
   return `select k.place::int4, ${session.columns}, ${user.columns}${session.added}${user.added}
-    from unnest(${onPrimary('$1')}::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)
+    from ${keys}
     join ${session.table} s on s.${session.id} = k."id" and s.${session.userId} = k."userId"
     join ${user.table} u on u.${user.id} = s.${session.userId}`
 }
@@ -49,8 +65,8 @@ export function postgresLookups(
   { driver, named, lookupTimeoutMs: timeoutMs, lookups: limits }: PostgresConnector,
   { sql, ids, columns = NO_COLUMNS }: LookupOptions,
 ): SessionReader & Omit<LookupQueue, 'find'> {
-  const text = batchStatement(sql, ids)
-  const name = statementName('lookup', text)
+  const single = statementOf(singleStatement(sql, ids))
+  const batch = statementOf(batchStatement(sql, ids))
   const added = addedLists(columns)
 
   async function findAll(
@@ -58,7 +74,7 @@ export function postgresLookups(
     keys: readonly SessionKey[],
   ): Promise<(StoredSession | null)[]> {
     const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
-    const statement = { name, text, values, rowMode: 'array' } as const
+    const statement = { ...(keys.length === 1 ? single : batch), values, rowMode: 'array' } as const
     const found = await withDeadline(named(query)<[place: number, ...LookupValues]>(statement), timeoutMs)
     const sessions = new Map(found.rows.map(([place, ...values]) => [place, values]))
     return keys.map((key, index) => {
@@ -100,4 +116,8 @@ export function postgresTokens(query: Query, mapping?: StoreMapping): SessionSto
     // The driver reads `infinity` as a number.
     return row === undefined ? null : { ...row, expiresAt: new Date(row.expiresAt) }
   }
+}
+
+function statementOf(text: string): Pick<Statement, 'text' | 'name'> {
+  return { text, name: statementName('lookup', text) }
 }

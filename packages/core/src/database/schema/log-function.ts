@@ -124,12 +124,12 @@ function text(row: string, name: string): string {
 
 /** Returns an expiry that can be compared. Null or an error if it isn't a date. */
 function moment(value: string, dates: DateEncoding): string {
-  if (dates === 'timestamp') return `(${value})::timestamptz`
+  if (dates === 'timestamp' || dates === 'timestamptz') return `(${value})::timestamptz`
   if (dates === 'iso') return `case when (${value}) ~ '^[0-9]{4}-' then (${value})::timestamptz end`
   return `(${value})::numeric`
 }
 
 function now(dates: DateEncoding): string {
-  if (dates === 'timestamp' || dates === 'iso') return 'now()'
+  if (dates !== 'seconds' && dates !== 'milliseconds') return 'now()'
   return dates === 'seconds' ? 'extract(epoch from now())' : 'extract(epoch from now()) * 1000'
 }

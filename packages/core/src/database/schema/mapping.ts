@@ -1,8 +1,11 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { SESSION_COLUMNS, USER_COLUMNS } from '../../session/session-row.ts'
 
-/** How a database stores dates. A `timestamp` without a time zone is UTC, and numbers count from 1970. */
-export type DateEncoding = 'timestamp' | 'iso' | 'seconds' | 'milliseconds'
+/**
+ * How a database stores dates. A `timestamp` without a time zone is UTC, but rejected for `timestamptz`.
+ * Numbers count from 1970.
+ */
+export type DateEncoding = 'timestamp' | 'timestamptz' | 'iso' | 'seconds' | 'milliseconds'
 
 /** The names of a table and its columns. */
 export interface TableMapping<Columns> {
@@ -37,6 +40,12 @@ export interface SessionColumns {
   readonly version: string | null
 }
 
+/** The names of a table of users. */
+interface UserMapping extends TableMapping<UserColumnNames> {
+  /** The role of a user whose role is null or empty. @default 'user' */
+  readonly defaultRole?: string
+}
+
 /** The columns of a user that Step 2 reads. */
 export interface UserColumnNames {
   readonly id: string
@@ -53,7 +62,7 @@ export interface UserColumnNames {
 /** The names and date encoding of another library's tables. The defaults are the names of our own tables. */
 export interface StoreMapping {
   readonly session?: SessionMapping
-  readonly user?: TableMapping<UserColumnNames>
+  readonly user?: UserMapping
   /** @default 'iso' in SQLite, 'timestamp' in PostgreSQL */
   readonly dates?: DateEncoding
   /**
@@ -66,7 +75,7 @@ export interface StoreMapping {
 /** A {@link StoreMapping} with its defaults. */
 export interface Names {
   readonly session: TableNames<typeof OWN_SESSION> & Required<Pick<SessionMapping, 'nullExpiresAt'>>
-  readonly user: TableNames<UserColumnNames>
+  readonly user: TableNames<UserColumnNames> & Pick<UserMapping, 'defaultRole'>
   readonly dates: DateEncoding
   /** The issuer of all sessions in a mapped table, which has no column for it. */
   readonly issuer: string | null
@@ -111,7 +120,7 @@ export function namesOf(engine: Engine, mapping?: StoreMapping): Names {
       columns,
       nullExpiresAt: session?.nullExpiresAt ?? 'expired',
     },
-    user: { table: user?.table ?? 'user', columns: userColumns },
+    user: { ...user, table: user?.table ?? 'user', columns: userColumns },
     dates: dates ?? (engine === 'sqlite' ? 'iso' : 'timestamp'),
     issuer,
   }
