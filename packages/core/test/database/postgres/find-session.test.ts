@@ -70,7 +70,7 @@ function lookupIds(statement: unknown): string[][] {
 async function lookupPids(): Promise<number[]> {
   const found =
     await database.rows(`select pid from pg_stat_activity where application_name = 'sallyport-lookup'
-    and datname = current_database() and query ~ 'with ordinality|pg_notify|rate_limit' order by backend_start`)
+    and datname = current_database() and query ~ 'as k|pg_notify|rate_limit' order by backend_start`)
   return found.map(({ pid }) => Number(pid))
 }
 
