@@ -1,5 +1,6 @@
 import type {
   AuthConfig,
+  AuthDatabase,
   Authenticated,
   AuthStore,
   Identity,
@@ -66,6 +67,8 @@ export interface AuthRequest {
   readonly limiter?: SocketLimiter | undefined
   /** The store of an action, whose context has no database. */
   store?: AuthStore
+  /** Carries the store of the guards that created this handle, for clients that several guards share. */
+  readonly ownDb?: AuthDatabase | undefined
   /** Runs both steps. Over HTTP, calls of a request share a read for 1 s, or until anything is revoked. */
   authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead>
   /** Runs both steps with a read that no other call has used. */
@@ -84,7 +87,7 @@ export interface Connection {
 
 const MAX_SHARED_READ_MS = 1_000
 
-interface AuthHandleOptions extends Pick<AuthRequest, 'config' | 'kind' | 'carriesStreams'> {
+interface AuthHandleOptions extends Pick<AuthRequest, 'config' | 'kind' | 'carriesStreams' | 'ownDb'> {
   readonly transport: Transport
   readonly remoteAddress: string | undefined
   readonly trustsProxy: ProxyTrust
@@ -188,6 +191,7 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
       kind,
       isGet: transport === 'http' && /^(GET|HEAD)$/.test(request.method),
       carriesStreams: options.carriesStreams,
+      ownDb: options.ownDb,
       limiter: connection?.limiter,
       authenticate,
       authenticateFresh,
