@@ -1,4 +1,5 @@
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
+import { getMigrations } from 'better-auth/db/migration'
 import Database from 'better-sqlite3'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -94,4 +95,28 @@ test('a column that the app decodes is read with the adapter', async () => {
   const { outcome, warnings } = await callOnce({ options: { ...options, user }, db })
   expect(outcome).toMatchObject({ user: { points: -7 } })
   expect(warnings).toContain('user.points has a transform')
+})
+
+test("fields of the app that are named like a session's own members decide nothing", async () => {
+  const optional = { required: false, input: false } as const
+  const options = {
+    ...COLUMNS,
+    database: new Database(':memory:'),
+    session: {
+      additionalFields: {
+        issuer: { type: 'string', ...optional, defaultValue: 'https://idp.example.com' },
+        version: { type: 'number', ...optional, defaultValue: 7 },
+        rotatedAt: { type: 'date', ...optional, defaultValue: () => new Date() },
+        ban: { type: 'string', ...optional, defaultValue: 'none' },
+        user: { type: 'string', ...optional, defaultValue: 'Ada' },
+      },
+    },
+  } as const
+  await (await getMigrations(options)).runMigrations()
+  const { call, signUp } = createApp(options, { db: options.database })
+  const { cookie } = await signUp()
+  expect(await call(cookie)).toMatchObject({
+    session: { issuer: 'http://localhost:3000', version: null, rotatedAt: null },
+    user: { email: 'ada@example.com' },
+  })
 })
