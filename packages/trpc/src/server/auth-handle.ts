@@ -74,6 +74,8 @@ export interface AuthRequest {
   /** Runs both steps with a read that no other call has used. */
   authenticateFresh(store: AuthStore, kind: RequestKind): Promise<SessionRead>
   hasSessionCookie(): boolean
+  /** Whether Step 1 has proved who the caller is, so Step 2 rejected what failed. */
+  isIdentified(): boolean
   /** Whether Step 1 has run: the response may be meant for this caller alone. */
   wasChecked(): boolean
 }
@@ -102,7 +104,7 @@ export type RenewSession = (read: SessionRead, request: SentRequest) => Promise<
 
 export function createAuthHandle(request: SentRequest, options: AuthHandleOptions): AuthHandle {
   const { transport, config, kind, remoteAddress = null, trustsProxy, connection, handshake, renew } = options
-  let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
+  let step1: { kind: RequestKind; identity: Promise<Identity>; isProved: boolean } | null = null
   let lastRead: { startedAt: number; result: Promise<SessionRead> } | null = null
   let wasChecked = false
   let pendingHandshake: Promise<void> | null = null
@@ -113,10 +115,14 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
     const requestKind = kind === 'upgrade' ? kind : callKind
     if (step1?.kind === requestKind) return step1.identity
     const identity = identify(request, requestKind, config)
-    step1 = { kind: requestKind, identity }
-    identity.catch((error: unknown) => {
+    const started = { kind: requestKind, identity, isProved: false }
+    step1 = started
+    const onError = (error: unknown) => {
       if (isUnavailable(error)) step1 = null
-    })
+    }
+    identity.then(() => {
+      started.isProved = true
+    }, onError)
     return identity
   }
 
@@ -196,6 +202,7 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
       authenticate,
       authenticateFresh,
       hasSessionCookie: () => readCredentials(request.header, config).sessionCookie !== null,
+      isIdentified: () => step1?.isProved ?? false,
       wasChecked: () => wasChecked,
     },
   }
