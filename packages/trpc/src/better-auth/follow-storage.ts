@@ -1,4 +1,4 @@
-import { follow, type Publish } from './follow.ts'
+import { follow, type Publish, replaceMethod } from './follow.ts'
 import type { KnownTokens } from './known-tokens.ts'
 
 /** The part of a secondary storage that Better Auth changes sessions with. */
@@ -12,7 +12,7 @@ const REVOKED_BEFORE = 'revoked-sessions-before-'
 
 /**
  * Publishes every write of Better Auth to a secondary storage that may end or weaken a session, until the
- * returned function is called. Methods that can't be replaced stay, and streams end with their lease.
+ * returned function is called.
  */
 export function followStorage(
   storage: WritableStorage,
@@ -32,7 +32,7 @@ export function followStorage(
             publish({ sessionId: null, userId: key.slice(REVOKED_BEFORE.length) })
         }
       }
-      Reflect.set(storage, name, replaced)
+      replaceMethod(storage, name, replaced)
     }
   })
 }

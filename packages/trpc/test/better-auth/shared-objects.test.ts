@@ -11,7 +11,7 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { getMigrations } from 'better-auth/db/migration'
 import SqliteDatabase from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { openApp } from './open-app.ts'
 import { cookieOf } from './open-scene.ts'
 
@@ -89,4 +89,17 @@ test('a new guard replaces a closed one on the same client, and both work while 
   const store = next.attach(app.database)[authStore]
   expect(store).not.toBe(app.store)
   expect(await store.sessions.findSession({ sessionId: 'unknown', userId: 'unknown' })).toBeNull()
+})
+
+test('a frozen adapter fails no call, and guards warn once that they cannot follow it', async () => {
+  const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const app = await openApp()
+  const { adapter } = await app.auth.$context
+  Object.freeze(adapter)
+  await app.signUp()
+  await app.signIn()
+  for (let i = 0; i < 2; i++) expect((await app.call()).status).toBe(200)
+  expect(warned.mock.calls).toEqual([[expect.stringContaining('is frozen')]])
+  warned.mockRestore()
+  await app.guard.close()
 })
