@@ -5,6 +5,8 @@ import type { Identity } from './identity.ts'
  * are cached by token until a key changes, so the result for a token must never change. Step 2 is the same.
  */
 export interface Proof {
+  /** Returns a promise while `readToken` can't know yet where the token is. Awaited before it. */
+  ready?(): Promise<unknown> | undefined
   /**
    * Returns the token of a request; null without one. `bearer` is the token of `Authorization` and disables
    * cookies. Equal credentials must give equal tokens.

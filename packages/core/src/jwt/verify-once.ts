@@ -37,9 +37,14 @@ export function verifyProof(token: string, proof: Proof, config: AuthConfig): Pr
   })
 }
 
-async function prove(token: string, proof: Proof, config: AuthConfig): Promise<ProvedIdentity> {
+function prove(token: string, proof: Proof, config: AuthConfig): Promise<ProvedIdentity> {
+  return orUnavailable(proof.verify(token), config)
+}
+
+/** Waits for a proof, and throws `SESSIONS_UNAVAILABLE` if it fails or times out. */
+export async function orUnavailable<Value>(proof: Promise<Value>, config: AuthConfig): Promise<Value> {
   try {
-    return await withDeadline(proof.verify(token), config.lookupTimeoutMs)
+    return await withDeadline(proof, config.lookupTimeoutMs)
   } catch (cause) {
     throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
   }

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { verifyJwt } from '../jwt/verify-jwt.ts'
-import { verifyProof } from '../jwt/verify-once.ts'
+import { orUnavailable, verifyProof } from '../jwt/verify-once.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readCredentials } from '../request/credentials.ts'
 import { checkOrigin, type OriginRequest, type RequestKind } from '../request/origin.ts'
@@ -46,11 +46,13 @@ async function verifyCredentials(
   kind: RequestKind,
   config: AuthConfig,
 ): Promise<Identity> {
+  const { proof } = config
+  const loading = proof?.ready?.()
+  if (loading !== undefined) await orUnavailable(loading, config)
   const credentials = readCredentials(request.header, config)
   const { transport, token, sessionCookie } = credentials
   if (transport === 'cookie' && (token !== null || sessionCookie !== null)) checkOrigin(request, kind, config)
   if (token === null) throw new AuthError('TOKEN_MISSING')
-  const { proof } = config
   const identity = await (proof === undefined ? verifyJwt(token, config) : verifyProof(token, proof, config))
   // Another tab has signed in since. After a refresh, the two cookies agree again.
   if (!(await matchSessionCookie(identity, credentials, config))) throw new AuthError('TOKEN_INVALID')

@@ -1,6 +1,6 @@
 import type { Proof } from '../jwt/proof.ts'
 import type { KeySet } from '../keys/key-set.ts'
-import { AuthError } from '../protocol/errors.ts'
+import { AuthError, ConfigurationError } from '../protocol/errors.ts'
 import { decodeCookie, readForeignCookie } from '../request/foreign-cookie.ts'
 import { createSecretKeys, type SecretKeys } from './secret-keys.ts'
 import type { SessionKey } from './session.ts'
@@ -25,6 +25,7 @@ export interface SessionCookieOptions {
  * Creates Step 1 for the session cookie of another library: `token.signature`, where the signature is the
  * HMAC-SHA256 of the token in base64. A bearer token has the same form. Step 2 reads the tables of that
  * library (`openSqliteStore` or `openPostgresStore`, whose `mapping.issuer` is the origin of `baseUrl`).
+ * @throws ConfigurationError if `secret` is undefined or empty
  * @example
  * const { secret } = process.env
  * defineAuthConfig({ baseUrl, ...sessionCookieProof({ cookie: 'sid', secret, findSession }) })
@@ -33,6 +34,11 @@ export function sessionCookieProof({ cookie, secret, findSession }: SessionCooki
   readonly jwks: KeySet
   readonly proof: Proof
 } {
+  // A variable that isn't set. It must never mean "no signature".
+  if (secret === undefined || secret === '')
+    throw new ConfigurationError(
+      'sessionCookieProof: secret is not set. Pass the secret that signs the cookie, or null if it has no signature.',
+    )
   const jwks = secret === null ? UNSIGNED : createSecretKeys(toFunction(secret))
   const cookieName = toFunction(cookie)
   const proof: Proof = {

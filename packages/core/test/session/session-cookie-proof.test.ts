@@ -103,3 +103,9 @@ test('a bearer token must be signed too, and only the option enables it', async 
   expect(await reasonOf(bearer(config, token))).toBe('TOKEN_INVALID')
   expect(await reasonOf(bearer(openScene().config, signed))).toBe('TOKEN_MISSING')
 })
+
+test.each([undefined, ''])('a secret that is not set is a ConfigurationError: %j', (secret) => {
+  // A program in JavaScript, or a variable with a non-null assertion.
+  const options = { cookie: 'sid', secret: 'secret', findSession: async () => KEY }
+  expect(() => sessionCookieProof(Object.assign(options, { secret }))).toThrow(/secret is not set/)
+})

@@ -2,7 +2,7 @@ import { type AuthConfig, ConfigurationError } from '@sallyport/core'
 import { readCredentials } from '@sallyport/core/internal/server'
 import { type AuthHandle, authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
-import { withStatus } from '../server/errors.ts'
+import { toTRPCError, withStatus } from '../server/errors.ts'
 import { callerHeaders } from './caller-headers.ts'
 import { passCookies, readSessionCookie } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
@@ -60,7 +60,12 @@ type Endpoint = (input: object) => Promise<{ readonly headers: Headers; readonly
 
 async function call(endpoint: Endpoint, { name, input, auth, source, config }: Call): Promise<unknown> {
   const { request, kind } = auth[authRequest]
-  const sent = callerHeaders(request, kind, config)
+  const sent = await source
+    .load()
+    .then(() => callerHeaders(request, kind, config))
+    .catch((error) => {
+      throw toTRPCError(error)
+    })
   const { headers, response } = await endpoint({ ...input, headers: sent, returnHeaders: true }).catch(
     rethrow,
   )

@@ -22,9 +22,12 @@ export function callerHeaders(request: SentRequest, kind: RequestKind, config: A
   if (transport === 'bearer') {
     // Better Auth adds the signature to a token without one.
     if (token?.includes('.')) headers.set('authorization', `Bearer ${token}`)
-  } else if (cookie !== null) {
-    if (token !== null) checkOrigin(request, kind, config)
-    headers.set('cookie', cookie)
+    return headers
   }
+  // A page of another site must neither use cookies nor set them, as by a sign-in. A program may sign in.
+  const isPage = request.header('origin') !== null || request.header('sec-fetch-site') !== null
+  const mayChange = isPage && (request.setsHeaders || kind !== 'query')
+  if (cookie !== null || mayChange) checkOrigin(request, kind, config)
+  if (cookie !== null) headers.set('cookie', cookie)
   return headers
 }

@@ -1,6 +1,6 @@
 import type { Revocation } from '@sallyport/core'
 import type { Where } from 'better-auth'
-import { follow, type Publish } from './follow.ts'
+import { follow, type Publish, replaceMethod } from './follow.ts'
 
 interface Query {
   readonly model: string
@@ -47,15 +47,15 @@ export function followAdapter(adapter: WritableAdapter, listener: Publish): () =
     for (const name of ['update', 'consumeOne', 'incrementOne'] as const) {
       const write = adapter[name]
       if (write === undefined) continue
-      adapter[name] = async (query) => {
+      replaceMethod(adapter, name, async (query) => {
         const row = await write.call(adapter, query)
         if (isRow(row)) for (const revocation of revokedBy(query, [row])) publish(revocation)
         return row
-      }
+      })
     }
     for (const name of ['updateMany', 'delete', 'deleteMany'] as const) {
       const write = adapter[name]
-      adapter[name] = async (query) => {
+      replaceMethod(adapter, name, async (query) => {
         const revocations = await findRevoked(adapter, query)
         try {
           return await write.call(adapter, query)
@@ -63,7 +63,7 @@ export function followAdapter(adapter: WritableAdapter, listener: Publish): () =
           // Also if the write failed, because it may have committed.
           for (const revocation of revocations) publish(revocation)
         }
-      }
+      })
     }
     followTransactions(adapter, publish)
   })
@@ -73,7 +73,7 @@ export function followAdapter(adapter: WritableAdapter, listener: Publish): () =
 function followTransactions(adapter: WritableAdapter, publish: Publish): void {
   const { transaction } = adapter
   if (transaction === undefined) return
-  adapter.transaction = async (work) => {
+  replaceMethod(adapter, 'transaction', async (work) => {
     const revocations: Revocation[] = []
     let stop: (() => void) | undefined
     try {
@@ -86,7 +86,7 @@ function followTransactions(adapter: WritableAdapter, publish: Publish): void {
       stop?.()
       for (const revocation of revocations) publish(revocation)
     }
-  }
+  })
 }
 
 /** Returns what a write may revoke. Reads the rows only if the query doesn't name their user. */

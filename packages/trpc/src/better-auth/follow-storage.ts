@@ -1,4 +1,4 @@
-import { follow, type Publish } from './follow.ts'
+import { follow, type Publish, replaceMethod } from './follow.ts'
 import type { KnownTokens } from './known-tokens.ts'
 
 /** The methods of a secondary storage that Better Auth changes sessions with. */
@@ -32,7 +32,7 @@ export function followStorage(
             publish({ sessionId: null, userId: key.slice(REVOKED_BEFORE.length) })
         }
       }
-      Reflect.set(storage, name, replaced)
+      replaceMethod(storage, name, replaced)
     }
   })
 }

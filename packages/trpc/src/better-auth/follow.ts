@@ -26,6 +26,30 @@ export function follow(
   return () => listeners.delete(listener)
 }
 
+/** Replaces a method of a shared object. One that can't be replaced stays: streams end with their lease. */
+export function replaceMethod<Target extends object, Name extends keyof Target>(
+  target: Target,
+  name: Name,
+  method: Target[Name],
+): void {
+  if (isSet(target, name, method) || hasWarned) return
+  hasWarned = true
+  console.warn(
+    `sallyport: ${String(name)} of Better Auth's adapter or storage can't be followed, because its object is frozen. A live stream ends up to 5 s after its session.`,
+  )
+}
+
+let hasWarned = false
+
+function isSet(target: object, name: PropertyKey, value: unknown): boolean {
+  try {
+    const descriptor = { value, configurable: true, enumerable: true, writable: true }
+    return Reflect.set(target, name, value) || Reflect.defineProperty(target, name, descriptor)
+  } catch {
+    return false
+  }
+}
+
 function call(listener: Publish, revocation: Revocation): void {
   try {
     listener(revocation)

@@ -69,6 +69,7 @@ export function guardConfig(
       jwks,
       proof: {
         ...proof,
+        ready: () => (source.current === undefined ? source.load() : undefined),
         async verify(token) {
           await source.load()
           if (bearer && !token.includes('.')) throw new AuthError('TOKEN_INVALID', { cause: unsigned() })

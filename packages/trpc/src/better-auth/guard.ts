@@ -76,21 +76,27 @@ export function betterAuthGuard<Auth extends BetterAuth>(
     },
   }
   return {
-    ...createAuthContext(config, { db: handshake, renew: createRenewal(source, config) }),
+    ...createAuthContext(config, { db: handshake, ownsStore: true, renew: createRenewal(source, config) }),
     attach(db) {
-      if (isAttached(db)) return db
       rows.attach(db)
-      return withAuthStore(db, open())
+      // Another guard of the client may need its store there. Calls of this one use its own.
+      return isAttached(db) && !closedStores.has(db[authStore]) ? db : withAuthStore(db, open())
     },
     ...permissionGuards,
     getAuth: createGetAuth<Auth['api']>(auth.api, source, config),
     responseMeta: authResponseMeta,
     ready,
-    close,
+    close() {
+      closedStores.add(open())
+      return close()
+    },
     config,
     $Infer: auth.$Infer,
   }
 }
+
+/** The stores of closed guards, which a client may still carry after a hot reload. */
+const closedStores = new WeakSet<AuthStore>()
 
 function isAttached<Database extends object>(db: Database): db is Database & AuthDatabase<GuardStore> {
   return authStore in db

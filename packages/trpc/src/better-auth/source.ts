@@ -10,7 +10,7 @@ export interface BetterAuthSource<Auth extends LoadableAuth = LoadableAuth> {
   /** Undefined until Better Auth has created it. */
   readonly current: BetterAuthContext | undefined
   load(): Promise<BetterAuthContext>
-  /** The name of the session cookie, with its prefix. */
+  /** The name of the session cookie, with its prefix. A plugin may change it until `load` returns. */
   cookieName(): string
 }
 
@@ -34,7 +34,9 @@ export function createSource<Auth extends LoadableAuth>(
     },
     cookieName() {
       if (current !== undefined) return current.authCookies.sessionToken.name
-      fallbackName ??= getCookies(auth.options).sessionToken.name
+      // As Better Auth does, which also reads its own variable. The URL decides about the prefix.
+      const { baseURL = process.env.BETTER_AUTH_URL } = auth.options
+      fallbackName ??= getCookies({ ...auth.options, ...(baseURL && { baseURL }) }).sessionToken.name
       return fallbackName
     },
   }

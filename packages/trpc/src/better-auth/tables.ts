@@ -13,10 +13,13 @@ type ColumnShape = AddedColumns['user'][string]
 type Tables = ReturnType<typeof getAuthTables>
 type Fields = Tables[string]['fields']
 
+/** Members of a session that decide about it. A field of the app with such a name isn't ours. */
+const OWN_NAMES = ['issuer', 'rotatedAt', 'version', 'lastAuthenticatedAt', 'user', 'ban']
+
 /** Returns the columns of sessions and users that calls receive, except those that every store reads. */
 export function returnedColumns(tables: Tables): AddedColumns {
   return {
-    session: shapesOf(tables.session?.fields, new Set(['token', 'userId', 'expiresAt'])),
+    session: shapesOf(tables.session?.fields, new Set(['token', 'userId', 'expiresAt', ...OWN_NAMES])),
     user: shapesOf(tables.user?.fields, new Set(['name', 'email', 'role'])),
   }
 }

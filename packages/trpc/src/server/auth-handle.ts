@@ -1,5 +1,6 @@
 import type {
   AuthConfig,
+  AuthDatabase,
   Authenticated,
   AuthStore,
   Identity,
@@ -66,11 +67,15 @@ export interface AuthRequest {
   readonly limiter?: SocketLimiter | undefined
   /** The store of an action, whose context has no database. */
   store?: AuthStore
+  /** Carries the store of the guards that created this handle, for clients that several guards share. */
+  readonly ownDb?: AuthDatabase | undefined
   /** Runs both steps. Over HTTP, calls of a request share a read for 1 s, or until anything is revoked. */
   authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead>
   /** Runs both steps with a read that no other call has used. */
   authenticateFresh(store: AuthStore, kind: RequestKind): Promise<SessionRead>
   hasSessionCookie(): boolean
+  /** Whether Step 1 has proved who the caller is, so Step 2 rejected what failed. */
+  isIdentified(): boolean
   /** Whether Step 1 has run: the response may be meant for this caller alone. */
   wasChecked(): boolean
 }
@@ -84,7 +89,7 @@ export interface Connection {
 
 const MAX_SHARED_READ_MS = 1_000
 
-interface AuthHandleOptions extends Pick<AuthRequest, 'config' | 'kind' | 'carriesStreams'> {
+interface AuthHandleOptions extends Pick<AuthRequest, 'config' | 'kind' | 'carriesStreams' | 'ownDb'> {
   readonly transport: Transport
   readonly remoteAddress: string | undefined
   readonly trustsProxy: ProxyTrust
@@ -99,7 +104,7 @@ export type RenewSession = (read: SessionRead, request: SentRequest) => Promise<
 
 export function createAuthHandle(request: SentRequest, options: AuthHandleOptions): AuthHandle {
   const { transport, config, kind, remoteAddress = null, trustsProxy, connection, handshake, renew } = options
-  let step1: { kind: RequestKind; identity: Promise<Identity> } | null = null
+  let step1: { kind: RequestKind; identity: Promise<Identity>; isProved: boolean } | null = null
   let lastRead: { startedAt: number; result: Promise<SessionRead> } | null = null
   let wasChecked = false
   let pendingHandshake: Promise<void> | null = null
@@ -110,10 +115,14 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
     const requestKind = kind === 'upgrade' ? kind : callKind
     if (step1?.kind === requestKind) return step1.identity
     const identity = identify(request, requestKind, config)
-    step1 = { kind: requestKind, identity }
-    identity.catch((error: unknown) => {
+    const started = { kind: requestKind, identity, isProved: false }
+    step1 = started
+    const onError = (error: unknown) => {
       if (isUnavailable(error)) step1 = null
-    })
+    }
+    identity.then(() => {
+      started.isProved = true
+    }, onError)
     return identity
   }
 
@@ -188,10 +197,12 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
       kind,
       isGet: transport === 'http' && /^(GET|HEAD)$/.test(request.method),
       carriesStreams: options.carriesStreams,
+      ownDb: options.ownDb,
       limiter: connection?.limiter,
       authenticate,
       authenticateFresh,
       hasSessionCookie: () => readCredentials(request.header, config).sessionCookie !== null,
+      isIdentified: () => step1?.isProved ?? false,
       wasChecked: () => wasChecked,
     },
   }

@@ -73,6 +73,8 @@ export interface AuthContextOptions {
   readonly db?: AuthDatabase
   /** @internal Called after reads of sessions over HTTP. */
   readonly renew?: RenewSession
+  /** @internal Whether guards use the store of this `db`, whichever other one `ctx.db` carries. */
+  readonly ownsStore?: boolean
 }
 
 /**
@@ -89,9 +91,10 @@ export interface AuthContextOptions {
  */
 export function createAuthContext(
   config: AuthConfig,
-  { db, renew }: AuthContextOptions = {},
+  { db, renew, ownsStore = false }: AuthContextOptions = {},
 ): AuthContextFactory {
-  const shared = { config, trustsProxy: proxyTrustOf(config) }
+  const ownDb = ownsStore ? db : undefined
+  const shared = { config, trustsProxy: proxyTrustOf(config), ownDb }
   const factory: AuthContextFactory = {
     request: (options) => (isWebSocket(options) ? factory.ws(options) : factory.http(options)),
     http({ req, info, remoteAddress = req.socket?.remoteAddress }) {

@@ -35,7 +35,9 @@ async function readSession(ctx: StoreContext, authenticate: AuthRequest['authent
 /** Returns the store of `ctx.db`, or the one that an action kept when it removed `db` from the context. */
 export function storeOf(ctx: StoreContext): AuthStore {
   const db = 'db' in ctx ? ctx.db : undefined
-  const store = ctx.auth[authRequest].store ?? db?.[authStore]
+  const { store: kept, ownDb } = ctx.auth[authRequest]
+  const attached = db?.[authStore]
+  const store = kept ?? (attached && (ownDb?.[authStore] ?? attached))
   if (store !== undefined) return store
   throw new ConfigurationError(
     db === undefined

@@ -106,11 +106,13 @@ function nullIfAnonymous(error: Error, auth: AuthHandle): null {
   const { cause } = error
   if (!isAuthError(cause)) throw error
   const { reason } = cause
+  const { config, hasSessionCookie, isIdentified } = auth[authRequest]
   if (reason === 'SESSION_NOT_FOUND' || reason === 'SESSION_EXPIRED') return null
   // No refresh replaces a cookie that another library signed with an older secret. It ignores the cookie.
-  if (reason === 'TOKEN_INVALID' && auth[authRequest].config.proof !== undefined) return null
+  // But the caller of Step 2 was someone, for example until the secret changed.
+  if (reason === 'TOKEN_INVALID' && config.proof !== undefined && !isIdentified()) return null
   const isToken = reason === 'TOKEN_MISSING' || reason === 'TOKEN_EXPIRED' || reason === 'TOKEN_INVALID'
-  if (isToken && auth[authRequest].hasSessionCookie()) throw new AuthError('TOKEN_EXPIRED', { cause })
+  if (isToken && hasSessionCookie()) throw new AuthError('TOKEN_EXPIRED', { cause })
   if (reason === 'TOKEN_MISSING') return null
   throw cause
 }

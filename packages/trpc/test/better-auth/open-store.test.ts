@@ -127,3 +127,27 @@ describe.each(['Europe/Berlin', 'UTC'])('the package pg in the time zone %s', (z
     expect(errors).toContain('A date column has no time zone')
   })
 })
+
+test("fields of the app that are named like a session's own members decide nothing", async () => {
+  const optional = { required: false, input: false } as const
+  const options = {
+    ...COLUMNS,
+    database: new Database(':memory:'),
+    session: {
+      additionalFields: {
+        issuer: { type: 'string', ...optional, defaultValue: 'https://idp.example.com' },
+        version: { type: 'number', ...optional, defaultValue: 7 },
+        rotatedAt: { type: 'date', ...optional, defaultValue: () => new Date() },
+        ban: { type: 'string', ...optional, defaultValue: 'none' },
+        user: { type: 'string', ...optional, defaultValue: 'Ada' },
+      },
+    },
+  } as const
+  await (await getMigrations(options)).runMigrations()
+  const { call, signUp } = createApp(options, { db: options.database })
+  const { cookie } = await signUp()
+  expect(await call(cookie)).toMatchObject({
+    session: { issuer: 'http://localhost:3000', version: null, rotatedAt: null },
+    user: { email: 'ada@example.com' },
+  })
+})

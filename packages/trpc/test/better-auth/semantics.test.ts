@@ -145,6 +145,21 @@ describe('optionalSessionMiddleware', () => {
   })
 })
 
+test('a socket whose proof ends is not anonymous to optionalSessionMiddleware', async () => {
+  const headers = { cookie: ada.cookie, origin: 'http://localhost:3000' }
+  const handle = guard.ws({ req: { headers }, info: { connectionParams: null } })
+  const { visitor } = appRouter.createCaller({ ...handle, db: guard.attach(database) })
+  expect(await visitor()).toBe(ada.email)
+  const context = await auth.$context
+  const { secret } = context
+  context.secret = 'another secret, as long as the first one was'
+  try {
+    await expect(visitor()).rejects.toMatchObject({ cause: { reason: 'TOKEN_INVALID' } })
+  } finally {
+    context.secret = secret
+  }
+})
+
 describe('credentials', () => {
   test('a native app that sends its cookies as a header needs no Origin to query', async () => {
     const { cookie } = ada

@@ -1,0 +1,93 @@
+import { authErrorData, type HttpContextOptions, sessionMiddleware } from '@sallyport/trpc'
+import { betterAuthGuard } from '@sallyport/trpc/better-auth'
+import { initTRPC } from '@trpc/server'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { type BetterAuthOptions, betterAuth } from 'better-auth'
+import { getMigrations } from 'better-auth/db/migration'
+import SqliteDatabase from 'better-sqlite3'
+import { afterEach, expect, test, vi } from 'vitest'
+import { cookieOf } from './open-scene.ts'
+
+const ORIGIN = 'https://app.example.com'
+const ada = { name: 'Ada', email: 'ada@example.com', password: 'a long enough password' }
+const FOREIGN = { 'sec-fetch-site': 'same-site', origin: 'https://evil.example.com' }
+const OWN = { 'sec-fetch-site': 'same-origin', origin: ORIGIN }
+
+afterEach(() => vi.unstubAllEnvs())
+
+/** Opens an app that has served no call yet, so its guard hasn't loaded Better Auth. */
+async function openUnloaded(more: Pick<BetterAuthOptions, 'plugins'> = {}) {
+  vi.stubEnv('BETTER_AUTH_URL', ORIGIN)
+  const database = new SqliteDatabase(':memory:')
+  const options = {
+    ...more,
+    secret: 'a-secret-of-at-least-32-characters-for-tests',
+    database,
+    user: { deleteUser: { enabled: true } },
+    emailAndPassword: {
+      enabled: true,
+      password: { hash: async (text: string) => text, verify: async () => true },
+    },
+  }
+  const auth = betterAuth(options)
+  await (await getMigrations(options)).runMigrations()
+  const guard = betterAuthGuard(auth)
+  const { headers } = await auth.api.signUpEmail({ body: ada, returnHeaders: true })
+  const createContext = (o: HttpContextOptions) => ({ ...guard.http(o), db: guard.attach(database) })
+  const t = initTRPC.context<ReturnType<typeof createContext>>().create({
+    errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
+  })
+  const router = t.router({
+    me: t.procedure.use(sessionMiddleware).query(({ ctx }) => ctx.user.email),
+    deleteMe: t.procedure.mutation(({ ctx }) => guard.getAuth(ctx).api.deleteUser({ body: {} })),
+    signIn: t.procedure.mutation(({ ctx }) => guard.getAuth(ctx).api.signInEmail({ body: ada })),
+    signInByLink: t.procedure.query(({ ctx }) => guard.getAuth(ctx).api.signInEmail({ body: ada })),
+  })
+  return {
+    cookie: cookieOf(headers).cookie,
+    count: (table: 'user' | 'session') => database.prepare(`select id from ${table}`).all().length,
+    async send(path: 'me' | 'deleteMe' | 'signIn' | 'signInByLink', sent: Record<string, string>) {
+      const isQuery = path === 'me' || path === 'signInByLink'
+      const req = new Request(`${ORIGIN}/trpc/${path}`, {
+        headers: { 'content-type': 'application/json', ...sent },
+        ...(!isQuery && { method: 'POST', body: '{}' }),
+      })
+      const { responseMeta } = guard
+      const endpoint = '/trpc'
+      const response = await fetchRequestHandler({ endpoint, req, router, createContext, responseMeta })
+      const { result, error } = await response.json()
+      return { reason: error?.data.auth?.reason, result, cookies: response.headers.getSetCookie().length }
+    },
+  }
+}
+
+const plugin = { id: 'prefix', init: () => ({ options: { advanced: { cookiePrefix: 'acme' } } }) }
+
+test.each([
+  { way: 'its URL is a variable', plugins: [] },
+  { way: 'a plugin renames it', plugins: [plugin] },
+])('the first call finds the cookie: $way', async ({ plugins }) => {
+  const { send, cookie } = await openUnloaded({ plugins })
+  expect(await send('me', { cookie, ...OWN })).toMatchObject({ result: { data: ada.email } })
+})
+
+test.each([
+  { way: 'with the session cookie', others: '' },
+  { way: 'with another cookie of Better Auth alone', others: '__Secure-better-auth.session_data=any' },
+])('the first call of another site changes nothing $way', async ({ others }) => {
+  const { send, cookie, count } = await openUnloaded()
+  const sent = { cookie: others === '' ? cookie : others, ...FOREIGN }
+  expect(await send('deleteMe', sent)).toMatchObject({ reason: 'ORIGIN_REJECTED' })
+  expect(count('user')).toBe(1)
+})
+
+test.each(['signIn', 'signInByLink'] as const)('%s by a page of another site is rejected', async (path) => {
+  const { send, count } = await openUnloaded()
+  expect(await send(path, FOREIGN)).toMatchObject({ reason: 'ORIGIN_REJECTED', cookies: 0 })
+  expect(count('session')).toBe(1)
+  expect(await send(path, path === 'signIn' ? OWN : { 'sec-fetch-site': 'same-origin' })).toMatchObject({
+    reason: undefined,
+    cookies: 1,
+  })
+  expect(await send(path, {})).toMatchObject({ reason: undefined, cookies: 1 })
+})
