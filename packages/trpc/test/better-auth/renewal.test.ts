@@ -96,6 +96,24 @@ test('a bearer client gets set-auth-token, and a browser never does', async () =
   expect(toBrowser.get('set-auth-token')).toBeNull()
 })
 
+test.each(['bearer token', 'cookie'])(
+  'a session cookie is not remembered by the renewal of a %s',
+  async (kind) => {
+    const app = await openApp()
+    await app.signUp()
+    const { headers } = await app.signIn(false)
+    const cookie = String(app.jar)
+    const renewed =
+      kind === 'cookie'
+        ? { cookie: cookie.replace(/better-auth\.dont_remember=[^;]*/, '') }
+        : { authorization: `Bearer ${headers.get('set-auth-token')}` }
+    app.database.prepare('update session set expiresAt = ?').run(new Date(Date.now() + HOUR_MS).toISOString())
+    const responses = await Promise.all([app.responds('me', renewed), app.responds('me', { cookie })])
+    const set = responses.map((response) => [...response.headers.keys()].filter((name) => /^set-/.test(name)))
+    expect(set).toEqual([[kind === 'cookie' ? 'set-cookie' : 'set-auth-token'], []])
+  },
+)
+
 test('a failed renewal never fails the call, and the next attempt is a minute later', async () => {
   const app = await openApp()
   await app.signUp()
