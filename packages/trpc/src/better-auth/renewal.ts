@@ -42,14 +42,17 @@ export function createRenewal(source: BetterAuthSource<BetterAuth>, config: Auth
     return attempt
   }
 
-  async function finish(key: string, attempt: Attempt, request: SentRequest): Promise<void> {
+  async function finish(key: string, attempt: Attempt, request: SentRequest): Promise<() => void> {
     try {
       const headers = await withDeadline(attempt.response, MAX_WAIT_MS)
-      if (headers === null) return
-      attempts.delete(key)
-      passCookies(headers, request, config)
+      if (headers === null) return () => {}
+      return () => {
+        attempts.delete(key)
+        passCookies(headers, request, config)
+      }
     } catch {
       attempt.state = 'slow'
+      return () => {}
     }
   }
 

@@ -176,6 +176,21 @@ test('a session that ended during its renewal is rejected, and the cookies stay'
   expect(response.headers.getSetCookie()).toEqual([])
 })
 
+test('a session that ended after its renewal is rejected, and no cookies are set', async () => {
+  const app = await openApp()
+  await app.signUp()
+  await app.signIn()
+  wait(25)
+  app.renewals.mockImplementationOnce(async (input) => {
+    const renewed = await app.renew(input)
+    app.database.exec('delete from session')
+    return renewed
+  })
+  const response = await app.call()
+  expect(response.status).toBe(401)
+  expect(response.headers.getSetCookie()).toEqual([])
+})
+
 test('createHandler sends each cookie once, also without responseMeta', async () => {
   const app = await openApp({ cookieCache: { enabled: true } })
   await app.signUp()
