@@ -6,14 +6,14 @@ import { hashSecret } from './secret.ts'
 /**
  * Returns whether a JWT belongs to the session cookie beside it. Our own cookie names the session, and may be
  * absent. With another library's cookie, the JWT must carry its hash: a browser that has lost the cookie, or
- * has a different one since, must not continue with the JWT.
+ * has a different one since, must not continue with the JWT. Such a JWT is never a bearer token.
  */
 export async function matchSessionCookie(
   { sessionId, cookieHash }: Pick<Identity, 'sessionId' | 'cookieHash'>,
   { transport, sessionCookie }: Pick<Credentials, 'transport' | 'sessionCookie'>,
   config: AuthConfig,
 ): Promise<boolean> {
-  if (transport === 'bearer' && sessionCookie === null) return true
+  if (transport === 'bearer' && sessionCookie === null) return cookieHash === undefined
   if (config.sessionCookie === undefined && cookieHash === undefined)
     return sessionCookie === null || sessionCookie.sessionId === sessionId
   return sessionCookie !== null && (await hashSecret(sessionCookie.secret)) === cookieHash

@@ -11,6 +11,7 @@ const signingKeys = parseSigningKeys({ keys: [await createSigningKey()] })
 const shared = { baseUrl: 'http://localhost:3000', jwks: staticJwks(JSON.stringify(signingKeys.publicJwks)) }
 const own = defineAuthConfig(shared)
 const bound = defineAuthConfig({ ...shared, sessionCookie: 'sid' })
+const ownWithBearer = defineAuthConfig({ ...shared, bearer: true })
 const withBearer = defineAuthConfig({ ...shared, sessionCookie: 'sid', bearer: true })
 
 const session = { id: 's1', userId: 'ada', expiresAt: new Date(Date.now() + 60_000) }
@@ -46,10 +47,15 @@ test.each([
   expect(await reasonOf(identify(request, 'query', config))).toBe(reason)
 })
 
-test('without bearer transport, no JWT is accepted without its cookie', async () => {
-  const request = incoming({ authorization: `Bearer ${forAda}` })
-  expect(await reasonOf(identify(request, 'query', bound))).toBe('TOKEN_MISSING')
-  expect(await reasonOf(identify(request, 'query', withBearer))).toBe('accepted')
+test.each([
+  ['bound, without bearer transport', bound, forAda, '', 'TOKEN_MISSING'],
+  ['bound, without its cookie', withBearer, forAda, '', 'TOKEN_INVALID'],
+  ['bound, beside another cookie', withBearer, forAda, 'sid=bob.sig', 'TOKEN_INVALID'],
+  ['bound, in a process that has no such setting', ownWithBearer, forAda, '', 'TOKEN_INVALID'],
+  ['unbound', withBearer, unbound, '', 'accepted'],
+] as const)('a bearer token: %s', async (_name, config, jwt, cookie, reason) => {
+  const request = incoming({ authorization: `Bearer ${jwt}`, cookie })
+  expect(await reasonOf(identify(request, 'query', config))).toBe(reason)
 })
 
 test('a session header replaces no cookie of another library', async () => {

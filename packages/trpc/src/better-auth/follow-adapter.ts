@@ -1,4 +1,5 @@
 import type { Revocation } from '@sallyport/core'
+import { withDeadline } from '@sallyport/core/internal/server'
 import type { Where } from 'better-auth'
 import { follow, type Publish, replaceMethod } from './follow.ts'
 
@@ -26,6 +27,9 @@ const EVERYONE: Revocation = { sessionId: null, userId: null }
 /** If a write changes this many rows, all sessions are read again. */
 const MAX_ROWS = 100
 
+/** A write of Better Auth waits this long for our read. */
+const MAX_READ_MS = 1_000
+
 /** What a change of a row may end, by table. Other tables don't affect sessions. */
 const REVOKED_BY: Readonly<Record<string, { userField?: string; revoked(row: Row): Revocation }>> = {
   session: {
@@ -42,7 +46,11 @@ const REVOKED_BY: Readonly<Record<string, { userField?: string; revoked(row: Row
  * transaction has ended. They all share this adapter, so its methods are replaced in place. The returned
  * function stops publishing.
  */
-export function followAdapter(adapter: WritableAdapter, listener: Publish): () => void {
+export function followAdapter(
+  adapter: WritableAdapter,
+  listener: Publish,
+  { isTransaction = false } = {},
+): () => void {
   return follow(adapter, listener, (publish) => {
     for (const name of ['update', 'consumeOne', 'incrementOne'] as const) {
       const write = adapter[name]
@@ -56,7 +64,7 @@ export function followAdapter(adapter: WritableAdapter, listener: Publish): () =
     for (const name of ['updateMany', 'delete', 'deleteMany'] as const) {
       const write = adapter[name]
       replaceMethod(adapter, name, async (query) => {
-        const revocations = await findRevoked(adapter, query)
+        const revocations = await findRevoked(isTransaction ? null : adapter, query)
         try {
           return await write.call(adapter, query)
         } finally {
@@ -79,7 +87,8 @@ function followTransactions(adapter: WritableAdapter, publish: Publish): void {
     try {
       return await transaction.call(adapter, (trx) => {
         // An adapter without transactions passes itself.
-        if (trx !== adapter) stop = followAdapter(trx, (revocation) => revocations.push(revocation))
+        if (trx !== adapter)
+          stop = followAdapter(trx, (revocation) => revocations.push(revocation), { isTransaction: true })
         return work(trx)
       })
     } finally {
@@ -89,14 +98,18 @@ function followTransactions(adapter: WritableAdapter, publish: Publish): void {
   })
 }
 
-/** Returns what a write may revoke. Reads the rows only if the query doesn't name their user. */
-async function findRevoked(adapter: WritableAdapter, query: Query): Promise<readonly Revocation[]> {
+/**
+ * Returns what a write may revoke. Reads the rows only if the query doesn't name their user, and never in a
+ * transaction (null), which PostgreSQL would abort if the read failed.
+ */
+async function findRevoked(adapter: WritableAdapter | null, query: Query): Promise<readonly Revocation[]> {
   const { model, where } = query
   if (REVOKED_BY[model] === undefined) return []
   const userId = userOf(query)
   if (userId !== null) return [{ sessionId: null, userId }]
+  if (adapter === null) return [EVERYONE]
   try {
-    const rows = await adapter.findMany({ model, where, limit: MAX_ROWS })
+    const rows = await withDeadline(adapter.findMany({ model, where, limit: MAX_ROWS }), MAX_READ_MS)
     if (Array.isArray(rows) && rows.length < MAX_ROWS) return revokedBy(query, rows.filter(isRow))
   } catch {
     // The call fails or succeeds with Better Auth's own statement.

@@ -19,20 +19,33 @@ export function followStorage(
   { tokens, listener }: { tokens: KnownTokens; listener: Publish },
 ): () => void {
   return follow(storage, listener, (publish) => {
+    function publishChange(key: string): void {
+      const session = tokens.sessionOf(key)
+      if (session !== undefined) publish(session)
+      if (key.startsWith(REVOKED_BEFORE))
+        publish({ sessionId: null, userId: key.slice(REVOKED_BEFORE.length) })
+    }
+
     for (const name of ['set', 'delete'] as const) {
       const write: (...args: Parameters<WritableStorage['set']>) => unknown = storage[name]
-      const replaced: typeof write = async (...args) => {
-        const [key] = args
+      const replaced: typeof write = (...args) => {
+        const publishKey = () => publishChange(String(args[0]))
+        let result: unknown
         try {
-          return await write.apply(storage, args)
-        } finally {
-          const session = tokens.sessionOf(key)
-          if (session !== undefined) publish(session)
-          if (key.startsWith(REVOKED_BEFORE))
-            publish({ sessionId: null, userId: key.slice(REVOKED_BEFORE.length) })
+          result = write.apply(storage, args)
+        } catch (error) {
+          publishKey()
+          throw error
         }
+        if (isPromise(result)) return Promise.resolve(result).finally(publishKey)
+        publishKey()
+        return result
       }
       replaceMethod(storage, name, replaced)
     }
   })
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof Object(value).then === 'function'
 }

@@ -1,6 +1,12 @@
 import { AuthError, isAuthError, isConfigurationError, type OriginRequest } from '@sallyport/core'
 import { ENDPOINTS, isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
-import { isPrefetch, reject, toErrorResponse, withCommonHeaders } from '@sallyport/core/internal/server'
+import {
+  isPrefetch,
+  readCredentials,
+  reject,
+  toErrorResponse,
+  withCommonHeaders,
+} from '@sallyport/core/internal/server'
 import type { BetterAuthPlugin } from 'better-auth'
 import { createAuthEndpoint, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api'
 import { deleteSessionCookie, parseSetCookieHeader } from 'better-auth/cookies'
@@ -42,7 +48,9 @@ export function sallyportJwt(options: SallyportJwtOptions): Pick<BetterAuthPlugi
     } catch (error) {
       const { status, ...body } = toErrorResponse(withoutToken(error))
       if (status === 500) logger.error('sallyportJwt', error)
-      if (!isSessionOver(body.code)) return respond(status, body, [])
+      // Without the cookie, the origin was not checked: another site could sign the user out.
+      if (!isSessionOver(body.code) || readCredentials(header, options.config).sessionCookie === null)
+        return respond(status, body, [])
       // Better Auth adds the headers of its context to a response.
       deleteSessionCookie(ctx)
       return respond(status, body, [issuerOf(ctx.context).clear])

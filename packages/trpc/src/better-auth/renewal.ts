@@ -24,10 +24,10 @@ interface Attempt {
  * responses. A failed renewal never fails a call.
  */
 export function createRenewal(source: BetterAuthSource<BetterAuth>, config: AuthConfig): RenewSession {
-  /** Renewals by session id, until a call has passed on their cookies. */
+  /** Renewals by transport and session id, until a call has passed on their cookies. */
   const attempts = new Map<string, Attempt>()
 
-  function start(sessionId: string, request: SentRequest): Attempt {
+  function start(key: string, request: SentRequest): Attempt {
     const attempt: Attempt = {
       response: callBetterAuth(source, { request, config }).catch(() => null),
       retryAt: config.now().getTime() + RETRY_AFTER_MS,
@@ -36,34 +36,38 @@ export function createRenewal(source: BetterAuthSource<BetterAuth>, config: Auth
     void attempt.response.then((headers) => {
       attempt.state = headers === null ? 'failed' : 'renewed'
     })
-    attempts.set(sessionId, attempt)
+    attempts.set(key, attempt)
     const [oldest] = attempts.keys()
     if (attempts.size > MAX_ATTEMPTS && oldest !== undefined) attempts.delete(oldest)
     return attempt
   }
 
-  async function finish(sessionId: string, attempt: Attempt, request: SentRequest): Promise<void> {
+  async function finish(key: string, attempt: Attempt, request: SentRequest): Promise<() => void> {
     try {
       const headers = await withDeadline(attempt.response, MAX_WAIT_MS)
-      if (headers === null) return
-      attempts.delete(sessionId)
-      passCookies(headers, request, config)
+      if (headers === null) return () => {}
+      return () => {
+        attempts.delete(key)
+        passCookies(headers, request, config)
+      }
     } catch {
       attempt.state = 'slow'
+      return () => {}
     }
   }
 
   return ({ session }, request) => {
     const isNeeded = isDue(session, source, config)
     if (!isNeeded && attempts.size === 0) return null
-    const known = attempts.get(session.id)
+    // A browser's cookie and a bearer token are renewed apart.
+    const key = `${readCredentials(request.header, config).transport} ${session.id}`
+    const known = attempts.get(key)
     const isOver = known !== undefined && known.state !== 'renewed' && known.retryAt <= config.now().getTime()
-    if (isOver) attempts.delete(session.id)
+    if (isOver) attempts.delete(key)
     const attempt = isOver ? undefined : known
     if (!request.setsHeaders || attempt?.state === 'failed' || attempt?.state === 'slow') return null
-    if (attempt !== undefined) return finish(session.id, attempt, request)
-    if (!isNeeded || !isRenewable(session, request, source)) return null
-    return finish(session.id, start(session.id, request), request)
+    if ((attempt === undefined && !isNeeded) || !isRenewable(session, request, source)) return null
+    return finish(key, attempt ?? start(key, request), request)
   }
 }
 

@@ -18,7 +18,7 @@ interface Atom {
 
 interface SessionValue {
   readonly data: {
-    readonly session: { readonly id: string; readonly userId: string; readonly expiresAt: Date }
+    readonly session: { readonly id: string; readonly userId: string; readonly expiresAt: Date | string }
   } | null
   readonly error: { readonly status: number; readonly message?: string } | null
   readonly isPending: boolean
@@ -71,8 +71,7 @@ export function betterAuthSession({ $store }: BetterAuthClient): LinkSession {
     settled = settle = undefined
     clearTimeout(timer)
     const { data, error } = value
-    const remaining = Number(data?.session.expiresAt) - Date.now()
-    const delay = error ? backOff(get().failures, null) : Math.max(MINUTE_MS, Math.min(DAY_MS, remaining / 2))
+    const delay = error ? backOff(get().failures, null) : delayUntilHalf(data?.session.expiresAt ?? '')
     if (error ? error.status !== 401 : data) timer = setTimeout(refetch, delay)
   }
 
@@ -130,4 +129,10 @@ export function betterAuthSession({ $store }: BetterAuthClient): LinkSession {
       if (isOver && userChanges === get().shown.userChanges) void refetch()
     },
   }
+}
+
+/** Returns a day at most, and also for a date that can't be read. */
+function delayUntilHalf(expiresAt: Date | string): number {
+  const remaining = new Date(expiresAt).getTime() - Date.now()
+  return Number.isNaN(remaining) ? DAY_MS : Math.max(MINUTE_MS, Math.min(DAY_MS, remaining / 2))
 }

@@ -99,8 +99,11 @@ interface AuthHandleOptions extends Pick<AuthRequest, 'config' | 'kind' | 'carri
   readonly renew?: RenewSession | undefined
 }
 
-/** Renews the session of a read if it is due. The session is read again once the promise resolves. */
-export type RenewSession = (read: SessionRead, request: SentRequest) => Promise<void> | null
+/**
+ * Renews the session of a read if it is due. The session is read again once the promise resolves. If it is
+ * still valid, the returned function adds the headers of the renewal to the response.
+ */
+export type RenewSession = (read: SessionRead, request: SentRequest) => Promise<() => void> | null
 
 export function createAuthHandle(request: SentRequest, options: AuthHandleOptions): AuthHandle {
   const { transport, config, kind, remoteAddress = null, trustsProxy, connection, handshake, renew } = options
@@ -175,7 +178,11 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
     if (renewal === null) return read
     const { identity, store } = read
     // The session may have ended meanwhile.
-    return renewal.then(() => readSession(identity, { store, config, readAt: performance.now() }))
+    return renewal.then(async (addHeaders) => {
+      const again = await readSession(identity, { store, config, readAt: performance.now() })
+      addHeaders()
+      return again
+    })
   }
 
   function report(read: SessionRead): SessionRead {

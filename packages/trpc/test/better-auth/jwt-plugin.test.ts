@@ -94,7 +94,6 @@ describe('GET /api/auth/backend/token', () => {
   })
 
   test.each([
-    ['no session cookie', () => ''],
     ['a forged signature', (cookie: string) => cookie.replace(/\.[^.;]+(?=;|$)/, `.${'A'.repeat(43)}=`)],
     ['a token without a signature', (cookie: string) => cookie.split('.').slice(0, 2).join('.')],
   ])('signs out with 401 SESSION_NOT_FOUND: %s', async (_name, forge) => {
@@ -106,6 +105,16 @@ describe('GET /api/auth/backend/token', () => {
     expect(await response.json()).toMatchObject({ code: 'SESSION_NOT_FOUND' })
     const cleared = response.headers.getSetCookie().filter((line) => line.includes('Max-Age=0'))
     expect(cleared.map((line) => line.split('=')[0])).toEqual(expect.arrayContaining([COOKIE, JWT]))
+  })
+
+  test('without a session cookie, touches no cookies: another site may have sent the request', async () => {
+    for (const cookie of ['', `${COOKIE}=`, `${JWT}=any`]) {
+      const response = await send(`${ORIGIN}/api/auth/backend/token`, {
+        headers: { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+      })
+      expect([response.status, (await response.json()).code]).toEqual([401, 'SESSION_NOT_FOUND'])
+      expect(response.headers.getSetCookie()).toEqual([])
+    }
   })
 
   test('rejects a ban, another origin, a prefetch, and two cookies without touching the cookies', async () => {

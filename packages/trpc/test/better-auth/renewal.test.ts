@@ -96,6 +96,24 @@ test('a bearer client gets set-auth-token, and a browser never does', async () =
   expect(toBrowser.get('set-auth-token')).toBeNull()
 })
 
+test.each(['bearer token', 'cookie'])(
+  'a session cookie is not remembered by the renewal of a %s',
+  async (kind) => {
+    const app = await openApp()
+    await app.signUp()
+    const { headers } = await app.signIn(false)
+    const cookie = String(app.jar)
+    const renewed =
+      kind === 'cookie'
+        ? { cookie: cookie.replace(/better-auth\.dont_remember=[^;]*/, '') }
+        : { authorization: `Bearer ${headers.get('set-auth-token')}` }
+    app.database.prepare('update session set expiresAt = ?').run(new Date(Date.now() + HOUR_MS).toISOString())
+    const responses = await Promise.all([app.responds('me', renewed), app.responds('me', { cookie })])
+    const set = responses.map((response) => [...response.headers.keys()].filter((name) => /^set-/.test(name)))
+    expect(set).toEqual([[kind === 'cookie' ? 'set-cookie' : 'set-auth-token'], []])
+  },
+)
+
 test('a failed renewal never fails the call, and the next attempt is a minute later', async () => {
   const app = await openApp()
   await app.signUp()
@@ -152,6 +170,21 @@ test('a session that ended during its renewal is rejected, and the cookies stay'
   app.renewals.mockImplementationOnce(async () => {
     app.database.exec('delete from session')
     throw new Error('Unauthorized')
+  })
+  const response = await app.call()
+  expect(response.status).toBe(401)
+  expect(response.headers.getSetCookie()).toEqual([])
+})
+
+test('a session that ended after its renewal is rejected, and no cookies are set', async () => {
+  const app = await openApp()
+  await app.signUp()
+  await app.signIn()
+  wait(25)
+  app.renewals.mockImplementationOnce(async (input) => {
+    const renewed = await app.renew(input)
+    app.database.exec('delete from session')
+    return renewed
   })
   const response = await app.call()
   expect(response.status).toBe(401)

@@ -92,6 +92,29 @@ test('a session whose token was evicted is found again, or must be proved again'
   await scene.close()
 })
 
+test('a storage keeps its results, errors, and keys, also without promises', async () => {
+  const values = new Map<unknown, string>()
+  const storage = {
+    ...openStorage(),
+    get: (key: string) => values.get(key) ?? null,
+    set: (key: unknown, value: string) => void values.set(key, value),
+    delete(key: unknown) {
+      if (key === 'broken') throw new Error('broken')
+      return values.delete(key) ? 'deleted' : null
+    },
+  }
+  const scene = await openScene({ secondaryStorage: storage })
+  const { token, cookie } = await scene.signUp()
+  expect(await scene.call(cookie)).toBeNull()
+  expect(storage.set(5, 'five')).toBeUndefined()
+  expect(storage.delete(5)).toBe('deleted')
+  expect(() => storage.delete('broken')).toThrow('broken')
+  const published = vi.spyOn(scene.db[authStore].revocations, 'publish')
+  expect(storage.delete(token)).toBe('deleted')
+  expect(published).toHaveBeenCalledTimes(1)
+  await scene.close()
+})
+
 test('tokens are bounded, and the oldest is evicted first', () => {
   const tokens = createKnownTokens(2)
   const key = (sessionId: string) => ({ sessionId, userId: 'u' })

@@ -31,8 +31,11 @@ function createClient() {
     refetch,
     client: { $store: { atoms: { session: atom('session'), $sessionSignal: atom('signal') } } },
     signal: () => emit('signal'),
-    show(id: string | null, error: Failure = null) {
-      const expiresAt = new Date(Date.now() + 7 * DAY_MS)
+    show(
+      id: string | null,
+      error: Failure = null,
+      expiresAt: Date | string = new Date(Date.now() + 7 * DAY_MS),
+    ) {
       value = {
         ...value,
         isPending: false,
@@ -44,7 +47,7 @@ function createClient() {
   }
 }
 
-type Data = { session: { id: string; userId: string; expiresAt: Date } } | null
+type Data = { session: { id: string; userId: string; expiresAt: Date | string } } | null
 type Failure = { status: number; message: string } | null
 
 test('the user changes with the id of the session, and not with its renewal', () => {
@@ -89,6 +92,19 @@ test('the session is requested daily, past the cookie cache, and not after a sig
   expect(refetch).toHaveBeenCalledExactlyOnceWith({ query: { disableCookieCache: true } })
   show(null)
   await vi.advanceTimersByTimeAsync(2 * DAY_MS)
+  expect(refetch).toHaveBeenCalledTimes(1)
+})
+
+test.each([
+  ['a string', () => new Date(Date.now() + DAY_MS).toISOString(), DAY_MS / 2],
+  ['no date', () => 'soon', DAY_MS],
+])('expiresAt may be %s', async (_name, expiresAt, delay) => {
+  const { client, show, refetch } = createClient()
+  betterAuthSession(client).subscribe(() => {})
+  show('one', null, expiresAt())
+  await vi.advanceTimersByTimeAsync(delay - 1)
+  expect(refetch).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
   expect(refetch).toHaveBeenCalledTimes(1)
 })
 

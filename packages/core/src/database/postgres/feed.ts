@@ -18,6 +18,8 @@ const EVERYONE: Revocation = { sessionId: null, userId: null }
 interface FeedOptions {
   /** Runs a statement on a connection that doesn't listen. */
   readonly otherConnection: Query
+  /** Whether sessions were looked up since the last call. Without lookups, no stream is open. */
+  readonly isUsed: () => boolean
   /** Creates the log again if another tool dropped it. */
   readonly restore: () => Promise<unknown>
 }
@@ -30,7 +32,7 @@ interface FeedOptions {
  */
 export async function postgresFeed(
   { driver, lookupTimeoutMs: timeoutMs, schema }: PostgresConnector,
-  { otherConnection, restore }: FeedOptions,
+  { otherConnection, isUsed, restore }: FeedOptions,
 ): Promise<RevocationFeed & { close(): Promise<void> }> {
   const internal = { engine: 'postgres', schema } as const
   const channel = channelOf(schema)
@@ -114,7 +116,9 @@ export async function postgresFeed(
   }
 
   async function read(query: Query, isTest: boolean): Promise<void> {
-    if (isTest) await withDeadline(delivery.test(otherConnection, channel), timeoutMs).catch(delivery.skip)
+    // A test would keep an idle connection of the app's pool open, and with it the process.
+    if (isTest && (isUsed() || !delivery.works))
+      await withDeadline(delivery.test(otherConnection, channel), timeoutMs).catch(delivery.skip)
     await log.read(query).catch(restoreLog)
   }
 

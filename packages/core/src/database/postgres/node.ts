@@ -80,10 +80,22 @@ export async function startNode(
 ): Promise<StartedNode> {
   const { driver } = connector
   const lookups = postgresLookups(connector, options)
-  const { findSession, opened } = lookups
+  const { opened } = lookups
+  // Our own connections stay open anyway.
+  const isAlwaysUsed = driver.openLookups !== undefined
+  let wasUsed = true
+  const findSession: SessionReader['findSession'] = (key) => {
+    wasUsed = true
+    return lookups.findSession(key)
+  }
   const feed = state.hasTables
     ? postgresFeed(connector, {
         otherConnection: (statement) => (lookups.spare() ?? driver).query(statement),
+        isUsed() {
+          const isUsed = wasUsed
+          wasUsed = isAlwaysUsed
+          return isUsed
+        },
         restore: () => restorer.restore(kysely),
       })
     : leaseFeed()

@@ -20,11 +20,16 @@ export interface PgPoolClient extends PgConnection {
   on(event: 'error', listener: () => void): unknown
   removeListener(event: 'error', listener: () => void): unknown
   release(discard?: boolean): void
+  /** Lets the process exit while the connection is open. */
+  unref?(): void
+  ref?(): void
 }
 
 /** A `Pool` of the package `pg`, or of `@neondatabase/serverless`. */
 export interface PgPool {
   connect(): Promise<PgPoolClient>
+  /** Waits until every connection was released. */
+  end?(...args: never[]): unknown
   readonly totalCount: number
   readonly options?: { readonly max?: number | undefined }
 }

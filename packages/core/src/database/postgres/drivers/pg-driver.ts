@@ -27,6 +27,9 @@ export function pgPoolDriver(
   { prepare, timeoutMs }: PgOptions = {},
 ): Required<Pick<PostgresDriver, 'query' | 'connect' | 'listen'>> {
   const prepared = new WeakSet<PgPoolClient>()
+  const listening = new Set<() => void>()
+  let isFollowed = false
+  let isEnding = false
   const timed = <Result>(work: Promise<Result>) =>
     timeoutMs === undefined ? work : withDeadline(work, timeoutMs)
 
@@ -58,6 +61,11 @@ export function pgPoolDriver(
     client.removeListener('error', ignore)
   }
 
+  function endListening(): void {
+    isEnding = true
+    for (const end of listening) end()
+  }
+
   async function connect(): Promise<ReservedConnection> {
     const client = await acquire()
     const run = pgQuery(client)
@@ -83,12 +91,20 @@ export function pgPoolDriver(
       }
     },
     async listen(channel, events) {
+      if (!isFollowed) beforeEnd(pool, endListening)
+      isFollowed = true
       const client = await acquire()
-      let isReleased = false
-      const end = () => {
-        if (!isReleased) release(client, true)
-        isReleased = true
+      if (isEnding) {
+        release(client, true)
+        throw new Error('The pool has ended')
       }
+      const end = () => {
+        if (!listening.delete(end)) return
+        client.ref?.()
+        release(client, true)
+      }
+      listening.add(end)
+      client.unref?.()
       return pgListening(client, {
         channel,
         events,
@@ -100,6 +116,16 @@ export function pgPoolDriver(
 }
 
 const ignore = () => {}
+
+/** Runs the callback when the app ends its pool, which waits for every connection in use. */
+function beforeEnd(pool: PgPool, callback: () => void): void {
+  const { end } = pool
+  if (end === undefined) return
+  Reflect.set(pool, 'end', (...args: never[]) => {
+    callback()
+    return end.apply(pool, args)
+  })
+}
 
 interface ListeningOptions {
   readonly channel: string
