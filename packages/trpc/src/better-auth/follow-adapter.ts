@@ -49,7 +49,7 @@ const REVOKED_BY: Readonly<Record<string, { userField?: string; revoked(row: Row
 export function followAdapter(
   adapter: WritableAdapter,
   listener: Publish,
-  { isTransaction = false } = {},
+  { isTransaction = false }: { isTransaction?: boolean } = {},
 ): () => void {
   return follow(adapter, listener, (publish) => {
     for (const name of ['update', 'consumeOne', 'incrementOne'] as const) {

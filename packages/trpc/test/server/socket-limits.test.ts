@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Socket } from 'node:net'
 import { createTestAuth } from '@sallyport/core/testing'
 import { createAuthContext, type WebSocketLimits, webSocketOptions } from '@sallyport/trpc'
 import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
@@ -542,7 +542,7 @@ describe('the limits', () => {
       const send = () =>
         options.verifyClient.call(
           wss.options,
-          { req: { headers: { origin: config.baseUrl }, url: '/', socket: {} as never } },
+          { req: { headers: { origin: config.baseUrl }, url: '/', socket: new Socket() } },
           () => {},
         )
       send()
