@@ -97,7 +97,7 @@ export interface AuthConfigOptions {
   memberRolesOf?: MemberRolesOf
   /** Returns whether a session has permissions, for `requirePermission` of a guard. @default () => false */
   hasPermissions?: HasPermissions
-  /** Receives sign-ins, revocations, bans, and rejections; see {@link AuthEvent}. */
+  /** Receives sign-ins, revocations, bans, and rejections; see `AuthEvent`. */
   onEvent?: EventListener
   /** The clock, for tests. @default () => new Date() */
   now?: () => Date
