@@ -10,12 +10,9 @@ import { coreEndpoints } from '../../src/endpoints/core-endpoints.ts'
 const root = join(import.meta.dirname, '../../../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-test.each([
-  ['docs/sign-in.md', 'sign-in-with-provider.ts'],
-  ['docs/plugins.md', 'plugin-example.ts'],
-])('%s has the text of %s, which is tested', (document, module) => {
-  const code = readFileSync(join(import.meta.dirname, module), 'utf8')
-  expect(read(document)).toContain(`\`\`\`ts\n// ${module}\n${code}\`\`\`\n`)
+test('docs/plugins.md has the text of plugin-example.ts, which is tested', () => {
+  const code = readFileSync(join(import.meta.dirname, 'plugin-example.ts'), 'utf8')
+  expect(read('docs/plugins.md')).toContain(`\`\`\`ts\n// plugin-example.ts\n${code}\`\`\`\n`)
 })
 
 describe('docs/endpoints.md', () => {

@@ -1,15 +1,6 @@
 // Types of packages that documents use and the workspace doesn't install: `declare module 'name' { ... }`.
 // An import or export in this file would turn each of them into an augmentation, which fails.
 
-declare module '@react-native-async-storage/async-storage' {
-  const AsyncStorage: {
-    getItem(key: string): Promise<string | null>
-    setItem(key: string, value: string): Promise<void>
-    removeItem(key: string): Promise<void>
-  }
-  export default AsyncStorage
-}
-
 declare module 'expo-secure-store' {
   export function getItemAsync(key: string): Promise<string | null>
   export function setItemAsync(key: string, value: string): Promise<void>

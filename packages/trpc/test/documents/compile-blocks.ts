@@ -155,12 +155,19 @@ function runCompiler(...args: readonly string[]): Promise<string[]> {
   })
 }
 
-/** The file of `sallyport generate` and those that bind the definition, as the example has them. */
+/** The file of `sallyport generate`, those that bind the definition, and modules that pages link to. */
+const BOUND_FILES: Readonly<Record<string, readonly string[]>> = {
+  'packages/example/src': ['generated/database.ts', 'get-auth.ts', 'session.ts'],
+  'packages/core/test/sign-in-elsewhere': ['sign-in-with-provider.ts'],
+}
+
 const boundFiles = (): Source[] =>
-  ['generated/database.ts', 'get-auth.ts', 'session.ts'].map((name) => {
-    const text = readFileSync(join(ROOT, 'packages/example/src', name), 'utf8')
-    return { document: name, name, text, offset: 0 }
-  })
+  Object.entries(BOUND_FILES).flatMap(([folder, names]) =>
+    names.map((name) => {
+      const text = readFileSync(join(ROOT, folder, name), 'utf8')
+      return { document: name, name, text, offset: 0 }
+    }),
+  )
 
 const sourcesOf = ({ path, blocks }: Document): Source[] =>
   blocks.filter(({ language }) => /^tsx?$/.test(language)).map((block) => toSource(path, block))

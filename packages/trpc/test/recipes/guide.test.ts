@@ -5,7 +5,7 @@ import { ROOT, readDocuments } from '../documents/read-documents.ts'
 
 const codeOf = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8')
 
-test.each(['supabase/auth.config.ts', 'supabase/mapping.ts', 'clerk/clerk.ts'])(
+test.each(['supabase/auth.config.ts', 'supabase/mapping.ts'])(
   'docs/migrating.md has the code of %s',
   (file) => {
     const page = readDocuments().find(({ path }) => path === 'docs/migrating.md')
