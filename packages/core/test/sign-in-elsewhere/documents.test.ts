@@ -10,9 +10,9 @@ import { coreEndpoints } from '../../src/endpoints/core-endpoints.ts'
 const root = join(import.meta.dirname, '../../../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
-test('docs/plugins.md has the text of plugin-example.ts, which is tested', () => {
-  const code = readFileSync(join(import.meta.dirname, 'plugin-example.ts'), 'utf8')
-  expect(read('docs/plugins.md')).toContain(`\`\`\`ts\n// plugin-example.ts\n${code}\`\`\`\n`)
+test('docs/plugins.md has the text of nicknames.ts, which is tested', () => {
+  const code = readFileSync(join(import.meta.dirname, 'nicknames.ts'), 'utf8')
+  expect(read('docs/plugins.md')).toContain(`\`\`\`ts\n// nicknames.ts\n${code}\`\`\`\n`)
 })
 
 describe('docs/endpoints.md', () => {
