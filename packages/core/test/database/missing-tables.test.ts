@@ -5,10 +5,11 @@ import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { consumeToken } from '@sallyport/core/internal/server'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
+import { openPostgres } from '@sallyport/core/postgres'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestClock } from '../../src/testing/instruments.ts'
-import { databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
+import { closeLater, databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
 import { literal, takeLog } from '../support/stored-sessions.ts'
 import { until } from '../support/until.ts'
@@ -125,11 +126,33 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
 
     test('a new start repairs it and applies no migration again', async () => {
       await drop()
-      // A start that meets the repair of the open database may fail once.
-      const again = await database.open().catch(() => database.open())
+      const again = await database.open()
       expect(await again.db.selectFrom('sallyport.audit').select('id').execute()).toBeDefined()
       await again.close()
     })
+  })
+
+  test.skipIf(isSqlite)('a start waits for the repair of another node', async () => {
+    const server = await create()
+    const node = await server.open()
+    await server.run('drop schema sallyport cascade')
+    // The repair stops after its first statement.
+    await server.run(`create function pause() returns event_trigger language plpgsql
+      as $$ begin perform pg_advisory_xact_lock(1); end $$`)
+    await server.run(
+      "create event trigger pause on ddl_command_end when tag in ('CREATE SCHEMA') execute function pause()",
+    )
+    await server.run('select pg_advisory_lock(1)')
+    const waiting = (condition: string) => async () =>
+      (await server.rows(`select from pg_stat_activity where wait_event_type = 'Lock' and ${condition}`))
+        .length > 0
+    const repaired = node.db.selectFrom('sallyport.audit').select('id').execute()
+    await until(waiting('true'))
+    const starting = openPostgres(`${server.url}?application_name=start`).then(closeLater)
+    await until(waiting("application_name = 'start'"))
+    await server.run('select pg_advisory_unlock(1)')
+    expect(await repaired).toEqual([])
+    await expect(starting).resolves.toMatchObject({ migrations: { applied: ['0001_tables'] } })
   })
 
   test('an app that reads its audit trail in a transaction gets 503 at most once', async () => {

@@ -19,11 +19,15 @@ export type { BetterAuthGuardOptions } from './guard-config.ts'
 /** Omits our Kysely, so `ctx.transaction` is that of the app's client. */
 type GuardStore = Omit<AuthStore, 'database'>
 
-/** Guards for the sessions of Better Auth. */
+/** Guards for the sessions of Better Auth. `sessionsOf(guard)` reads them. */
 export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
   extends AuthContextFactory,
-    PermissionGuards {
-  /** Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. */
+    PermissionGuards,
+    AuthDatabase<GuardStore> {
+  /**
+   * Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. If several guards
+   * share it, each call uses its own guard's sessions, but `sessionsOf(db)` returns those of the first guard.
+   */
   attach<Database extends object>(db: Database): Database & AuthDatabase<GuardStore>
   /**
    * Returns `auth.api` with the caller's headers applied. tRPC's response sends the cookies that it sets,
@@ -70,13 +74,17 @@ export function betterAuthGuard<Auth extends BetterAuth>(
     { open: () => (keepsRows(auth) ? rows.store : inStorage()), close: rows.close },
     { source, config, tokens },
   )
-  const handshake = {
+  const own = {
     get [authStore]() {
       return open()
     },
   }
   return {
-    ...createAuthContext(config, { db: handshake, ownsStore: true, renew: createRenewal(source, config) }),
+    ...createAuthContext(config, { db: own, ownsStore: true, renew: createRenewal(source, config) }),
+    // Not spread, which would open it.
+    get [authStore]() {
+      return open()
+    },
     attach(db) {
       rows.attach(db)
       // Another guard of the client may need its store there. Calls of this one use its own.

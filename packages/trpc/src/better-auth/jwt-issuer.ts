@@ -19,6 +19,7 @@ import { adapterStore } from './adapter-store.ts'
 import { guardConfig } from './guard-config.ts'
 import type { BetterAuthContext } from './instance.ts'
 import { createKnownTokens } from './known-tokens.ts'
+import { rejectBanned } from './reject-banned.ts'
 import { createSource, keepsRows } from './source.ts'
 import { storageStore } from './storage-store.ts'
 
@@ -65,9 +66,10 @@ export function createJwtIssuer(
     allowedOrigins,
     tokens,
   })
-  const { sessions } = keepsRows(context)
+  const store = keepsRows(context)
     ? adapterStore(context, config.issuer)
     : storageStore(source, { issuer: () => config.issuer, tokens })
+  const sessions = rejectBanned(store.sessions, { source, now: () => config.now() })
   const run = (request: OriginRequest, kind: 'token' | 'query') =>
     authenticate(request, kind, { config: cookieConfig, sessions }).catch((cause: unknown) => {
       // The lookup of the session failed.

@@ -1,4 +1,4 @@
-import { getCookies } from 'better-auth/cookies'
+import { AuthError } from '@sallyport/core'
 import type { BetterAuth, BetterAuthContext } from './instance.ts'
 
 /** The part of `betterAuth()` that every source has. */
@@ -10,7 +10,10 @@ export interface BetterAuthSource<Auth extends LoadableAuth = LoadableAuth> {
   /** Undefined until Better Auth has created it. */
   readonly current: BetterAuthContext | undefined
   load(): Promise<BetterAuthContext>
-  /** The name of the session cookie, with its prefix. A plugin may change it until `load` returns. */
+  /**
+   * The name of the session cookie, with its prefix. A plugin may change it until `load` returns.
+   * @throws AuthError `SESSIONS_UNAVAILABLE` before that
+   */
   cookieName(): string
 }
 
@@ -20,7 +23,6 @@ export function createSource<Auth extends LoadableAuth>(
   onLoad: (context: BetterAuthContext) => void = () => {},
 ): BetterAuthSource<Auth> {
   let current: BetterAuthContext | undefined
-  let fallbackName: string | undefined
   return {
     auth,
     get current() {
@@ -33,11 +35,8 @@ export function createSource<Auth extends LoadableAuth>(
       return context
     },
     cookieName() {
-      if (current !== undefined) return current.authCookies.sessionToken.name
-      // As Better Auth does, which also reads its own variable. The URL decides about the prefix.
-      const { baseURL = process.env.BETTER_AUTH_URL } = auth.options
-      fallbackName ??= getCookies({ ...auth.options, ...(baseURL && { baseURL }) }).sessionToken.name
-      return fallbackName
+      if (current === undefined) throw new AuthError('SESSIONS_UNAVAILABLE')
+      return current.authCookies.sessionToken.name
     },
   }
 }

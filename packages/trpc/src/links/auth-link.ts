@@ -47,7 +47,8 @@ function startCall(
   options: LinkCall & Pick<Call, 'session' | 'observer'> & { warn(error: object): void },
 ): () => void {
   const { session, observer, op, warn } = options
-  const { userChanges } = session.getState()
+  let { userChanges } = session.getState()
+  let settling = session.settling?.()
   const isSubscription = op.type === 'subscription'
   const over = new AbortController()
 
@@ -58,7 +59,8 @@ function startCall(
 
   function isAbandoned(): boolean {
     const state = session.getState()
-    const isGone = state.userChanges !== userChanges || (isSubscription && state.status === 'signing-out')
+    const isOther = !settling && state.userChanges !== userChanges
+    const isGone = isOther || (isSubscription && state.status === 'signing-out')
     if (isGone) stop(toCallError(clientError('USER_CHANGED')))
     return isGone
   }
@@ -68,12 +70,20 @@ function startCall(
     session.report(authDataOf(error).reason ?? '', userChanges)
   }
 
+  async function run(): Promise<void> {
+    if (settling) {
+      await settling
+      userChanges = session.getState().userChanges
+      settling = undefined
+    }
+    await runCall({ ...options, signal: over.signal, isAbandoned, report })
+  }
+
   const abort = () => stop(op.signal?.reason)
   const unfollow = isSubscription ? session.subscribe(isAbandoned) : undefined
   op.signal?.addEventListener('abort', abort)
-  const call = { ...options, signal: over.signal, isAbandoned, report }
   if (op.signal?.aborted) abort()
-  else runCall(call).catch((error) => observer.error(TRPCClientError.from(error)))
+  else run().catch((error) => observer.error(TRPCClientError.from(error)))
   return () => {
     over.abort()
     unfollow?.()

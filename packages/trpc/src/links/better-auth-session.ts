@@ -12,7 +12,7 @@ export interface BetterAuthClient {
 }
 
 interface Atom {
-  get(): SessionValue
+  get: () => SessionValue
   listen(listener: () => void): () => void
 }
 
@@ -29,6 +29,8 @@ interface SessionValue {
 const DAY_MS = 24 * 60 * 60 * 1_000
 const MINUTE_MS = 60 * 1_000
 const MAX_WAIT_MS = 5_000
+/** Longer than the time between a successful sign-in and Better Auth's signal. */
+const MAX_SIGNAL_MS = 100
 
 /**
  * Follows the session of Better Auth's client from the first call on. When its id changes, by a sign-in, a
@@ -42,20 +44,46 @@ export function betterAuthSession({ $store }: BetterAuthClient): LinkSession {
   let timer: ReturnType<typeof setTimeout> | undefined
   let refetching: Promise<void> | undefined
   /** Set between a sign-in or sign-out and Better Auth's response to `getSession`. */
-  let settle: (() => void) | undefined
   let settled: Promise<void> | undefined
+  let settle: (() => void) | undefined
+  let settling: ReturnType<typeof setTimeout> | undefined
+  let isSignalDue = false
 
   function follow(): void {
     if (isFollowing || isServer || !atom) return
     isFollowing = true
     atom.listen(apply)
-    signal?.listen(() => {
-      settled ??= new Promise((resolve) => {
-        settle = resolve
-        setTimeout(resolve, MAX_WAIT_MS)
-      })
-    })
+    if (signal) followSignal(signal)
     apply()
+  }
+
+  /** When a sign-in or sign-out succeeds, Better Auth reads the signal, and changes it 10 ms later. */
+  function followSignal(signal: Atom): void {
+    const read = signal.get
+    signal.get = () => {
+      isSignalDue = true
+      expectSession(MAX_SIGNAL_MS)
+      return read()
+    }
+    signal.listen(() => {
+      isSignalDue = false
+      expectSession(MAX_WAIT_MS)
+    })
+  }
+
+  function expectSession(waitMs: number): void {
+    settled ??= new Promise((resolve) => {
+      settle = resolve
+    })
+    clearTimeout(settling)
+    settling = setTimeout(stopWaiting, waitMs)
+  }
+
+  function stopWaiting(): void {
+    clearTimeout(settling)
+    settle?.()
+    settled = settle = undefined
+    isSignalDue = false
   }
 
   function dispatch(event: SessionEvent): void {
@@ -67,8 +95,8 @@ export function betterAuthSession({ $store }: BetterAuthClient): LinkSession {
     const value = atom?.get()
     if (!value || value.isPending || value.isRefetching) return
     dispatch(toEvent(value))
-    settle?.()
-    settled = settle = undefined
+    // Before the signal, this may be the response to an earlier request.
+    if (!isSignalDue) stopWaiting()
     clearTimeout(timer)
     const { data, error } = value
     const delay = error ? backOff(get().failures, null) : delayUntilHalf(data?.session.expiresAt ?? '')
@@ -110,6 +138,7 @@ export function betterAuthSession({ $store }: BetterAuthClient): LinkSession {
     server: isServer && { hasCookies: true },
     tokens: undefined,
     fetchEndpoint: () => Promise.reject(clientError('UNKNOWN')),
+    settling: () => settled,
     async refreshIfDue() {
       follow()
       await settled

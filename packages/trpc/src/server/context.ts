@@ -116,7 +116,7 @@ export function createAuthContext(
         carriesStreams: false,
         remoteAddress: req.socket?.remoteAddress,
         connection: res && guardSocket(res, config),
-        ...(hasToken(header, config) && { handshake: { store: db?.[authStore] } }),
+        ...(mayHaveToken(header, config) && { handshake: { store: db?.[authStore] } }),
       } as const
       const { headers } = req
       return { auth: createAuthHandle({ method: 'GET', header, headers, setsHeaders: false }, options) }
@@ -141,8 +141,12 @@ function isWebSocket(options: RequestContextOptions): options is WsContextOption
 }
 
 /** Returns false if credentials conflict: the first guard reports it. */
-function hasToken(header: HeaderReader, config: AuthConfig): boolean {
+function mayHaveToken(header: HeaderReader, config: AuthConfig): boolean {
   try {
+    const loading = config.proof?.ready?.()
+    // Step 1 waits for it, and then reads the token.
+    loading?.catch(() => {})
+    if (loading !== undefined) return header('cookie') !== null || header('authorization') !== null
     return readCredentials(header, config).token !== null
   } catch {
     return false

@@ -3,10 +3,12 @@ import type {
   AuthDatabase,
   AuthError,
   AuthStore,
+  Identity,
   Session,
   SessionDatabase,
 } from '@sallyport/core'
-import { ConfigurationError } from '@sallyport/core'
+import { ConfigurationError, isAuthError, validateSession } from '@sallyport/core'
+import { isSessionOver } from '@sallyport/core/internal/protocol'
 import { transact, transactInClient, transactionsOf } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { authRequest } from './auth-handle.ts'
@@ -119,11 +121,27 @@ export function createTransaction(
       return await transact(db, identity, { ...options, locks, limitStatements }, async (trx) => work(trx))
     } catch (cause) {
       const isCallerGone = signal?.aborted && cause === signal.reason
-      throw isCallerGone ? new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause }) : cause
+      if (isCallerGone) throw new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })
+      throw await reasonOf(cause, { identity, store, config })
     } finally {
       isOpen = false
     }
   }
+}
+
+/**
+ * Returns the error that a call without a transaction gets. The locks find no session of a user whom Better
+ * Auth has banned, because it deletes them; the store says so.
+ */
+async function reasonOf(
+  error: unknown,
+  { identity, store, config }: { identity: Identity; store: AuthStore; config: AuthConfig },
+): Promise<unknown> {
+  if (!isAuthError(error) || !isSessionOver(error.reason)) return error
+  return validateSession(identity, store.sessions, config).then(
+    () => error,
+    (reason: unknown) => reason,
+  )
 }
 
 /** @throws ConfigurationError if the database isn't a client with transactions that we know */

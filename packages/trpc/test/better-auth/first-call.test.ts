@@ -2,7 +2,8 @@ import { authErrorData, type HttpContextOptions, sessionMiddleware } from '@sall
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { type BetterAuthOptions, betterAuth } from 'better-auth'
+import { type BetterAuthOptions, type BetterAuthPlugin, betterAuth } from 'better-auth'
+import { getCookies } from 'better-auth/cookies'
 import { getMigrations } from 'better-auth/db/migration'
 import SqliteDatabase from 'better-sqlite3'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -43,8 +44,15 @@ async function openUnloaded(more: Pick<BetterAuthOptions, 'plugins'> = {}) {
     signIn: t.procedure.mutation(({ ctx }) => guard.getAuth(ctx).api.signInEmail({ body: ada })),
     signInByLink: t.procedure.query(({ ctx }) => guard.getAuth(ctx).api.signInEmail({ body: ada })),
   })
+  const lookups = vi.spyOn((await auth.$context).internalAdapter, 'findSession')
   return {
     cookie: cookieOf(headers).cookie,
+    lookups,
+    /** Connects a WebSocket, and returns a function that calls `me` over it. */
+    connect(sent: Record<string, string>) {
+      const { auth } = guard.ws({ req: { headers: sent }, info: { connectionParams: null } })
+      return router.createCaller({ auth, db: guard.attach(database) }).me
+    },
     count: (table: 'user' | 'session') => database.prepare(`select id from ${table}`).all().length,
     async send(path: 'me' | 'deleteMe' | 'signIn' | 'signInByLink', sent: Record<string, string>) {
       const isQuery = path === 'me' || path === 'signInByLink'
@@ -61,7 +69,12 @@ async function openUnloaded(more: Pick<BetterAuthOptions, 'plugins'> = {}) {
   }
 }
 
-const plugin = { id: 'prefix', init: () => ({ options: { advanced: { cookiePrefix: 'acme' } } }) }
+const plugin: BetterAuthPlugin = {
+  id: 'prefix',
+  init: ({ options }) => ({
+    context: { authCookies: getCookies({ ...options, advanced: { cookiePrefix: 'acme' } }) },
+  }),
+}
 
 test.each([
   { way: 'its URL is a variable', plugins: [] },
@@ -69,6 +82,24 @@ test.each([
 ])('the first call finds the cookie: $way', async ({ plugins }) => {
   const { send, cookie } = await openUnloaded({ plugins })
   expect(await send('me', { cookie, ...OWN })).toMatchObject({ result: { data: ada.email } })
+})
+
+test('the first handshake finds the cookie that a plugin renames', async () => {
+  const { connect, cookie, lookups } = await openUnloaded({ plugins: [plugin] })
+  const me = connect({ cookie, ...OWN })
+  await vi.waitFor(() => expect(lookups).toHaveBeenCalledOnce())
+  expect(await me()).toBe(ada.email)
+  expect(lookups).toHaveBeenCalledOnce()
+})
+
+test.each([
+  { way: 'of another site', reason: 'ORIGIN_REJECTED', name: 'acme', sent: FOREIGN },
+  { way: 'with the former name', reason: 'TOKEN_MISSING', name: 'better-auth', sent: OWN },
+])('the first handshake proves nothing $way', async ({ reason, name, sent }) => {
+  const { connect, cookie, lookups } = await openUnloaded({ plugins: [plugin] })
+  const me = connect({ cookie: cookie.replace('acme', name), ...sent })
+  await expect(me()).rejects.toMatchObject({ cause: { reason } })
+  expect(lookups).not.toHaveBeenCalled()
 })
 
 test.each([

@@ -133,7 +133,11 @@ describe('GET /api/auth/backend/token', () => {
     ])
     const twice = { cookie: `${browser.header()}; ${COOKIE}=x.y` }
     expect(await statusOf(await browser.token(twice))).toEqual([401, 'COOKIE_CONFLICT'])
+    await browser.token()
     database.prepare("update user set banned = 1 where email = 'rejected@example.com'").run()
+    expect(await statusOf(await browser.token())).toEqual([403, 'ACCOUNT_BANNED'])
+    // As `banUser` does.
+    database.prepare('delete from session where token = ?').run(browser.cookies.get(COOKIE)?.split('.')[0])
     expect(await statusOf(await browser.token())).toEqual([403, 'ACCOUNT_BANNED'])
   })
 

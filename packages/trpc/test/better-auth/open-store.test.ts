@@ -49,9 +49,16 @@ test.each(scenes)(
     expect(warn).not.toHaveBeenCalled()
 
     expect(await call(cookie, 'write')).toBe(transacts ? 'written' : 'INTERNAL_SERVER_ERROR')
-    beforeWriting(() => run(`delete from ${sessions}`))
+    const where = [{ field: 'id', value: found?.user.id ?? '' }]
+    const setBanned = (banned: boolean) => adapter.update({ model: 'user', where, update: { banned } })
+    beforeWriting(async () => {
+      await setBanned(true)
+      await run(`delete from ${sessions}`)
+    })
     const outcome = await call(cookie, 'write')
-    if (transacts) expect(outcome).toBe('SESSION_NOT_FOUND')
+    if (transacts) expect(outcome).toBe('ACCOUNT_BANNED')
+    expect(await call(cookie)).toBe('ACCOUNT_BANNED')
+    await setBanned(false)
     expect(await call(cookie)).toBe('SESSION_NOT_FOUND')
   },
 )

@@ -1,3 +1,4 @@
+import { sessionsOf } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
 import {
   authErrorData,
@@ -76,6 +77,13 @@ test('two guards that share a client each read their own tables', async () => {
     expect(await customers.call(path, eve)).toBe('eve@example.com')
     expect(await staff.call(path, boss)).toBe('boss@example.com')
   }
+  // The ids are equal.
+  const key = { sessionId: '1', userId: '1' }
+  for (const [{ guard }, email] of [
+    [staff, 'boss@example.com'],
+    [customers, 'eve@example.com'],
+  ] as const)
+    expect(await sessionsOf(guard).findSession(key)).toMatchObject({ user: { email } })
 })
 
 test('a new guard replaces a closed one on the same client, and both work while it is open', async () => {

@@ -1,4 +1,6 @@
+import { observable } from '@trpc/server/observable'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { authLink } from '../../src/links/auth-link.ts'
 import { betterAuthSession } from '../../src/links/better-auth-session.ts'
 
 beforeEach(() => {
@@ -27,10 +29,16 @@ function createClient() {
   const emit = (name: keyof typeof listeners) => {
     for (const listener of listeners[name]) listener()
   }
+  const client = { $store: { atoms: { session: atom('session'), $sessionSignal: atom('signal') } } }
   return {
     refetch,
-    client: { $store: { atoms: { session: atom('session'), $sessionSignal: atom('signal') } } },
+    client,
     signal: () => emit('signal'),
+    /** As Better Auth's client does when a sign-in succeeds. */
+    signIn() {
+      client.$store.atoms.$sessionSignal.get()
+      setTimeout(() => emit('signal'), 10)
+    },
     show(
       id: string | null,
       error: Failure = null,
@@ -80,6 +88,49 @@ test('calls wait from a sign-in until the session is known', async () => {
   show('two')
   await call
   expect(session.getState().sessionId).toBe('two')
+})
+
+test.each(['subscription', 'mutation'] as const)(
+  'a %s right after a sign-in belongs to the new user',
+  async (type) => {
+    const { client, show, signIn } = createClient()
+    const next = vi.fn(() => observable<never, never>(() => {}))
+    const start = () => {
+      const ended = vi.fn()
+      const op = { type, path: 'path', id: 1, input: undefined, context: {}, signal: null }
+      authLink(client)({})({ op, next }).subscribe({ error: ended, complete: ended })
+      return ended
+    }
+    const before = start()
+    show(null)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(next).toHaveBeenCalledTimes(1)
+    signIn()
+    const after = start()
+    // The response to a request from before the sign-in.
+    show(null)
+    await vi.advanceTimersByTimeAsync(50)
+    expect(next).toHaveBeenCalledTimes(1)
+    show('one')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(next).toHaveBeenCalledTimes(2)
+    expect(after).not.toHaveBeenCalled()
+    if (type === 'subscription') expect(before).toHaveBeenCalledOnce()
+  },
+)
+
+test('a call waits only briefly if another program reads the signal', async () => {
+  const { client, show } = createClient()
+  const session = betterAuthSession(client)
+  await session.refreshIfDue()
+  show('one')
+  client.$store.atoms.$sessionSignal.get()
+  const sent = vi.fn()
+  void session.refreshIfDue().then(sent)
+  await vi.advanceTimersByTimeAsync(99)
+  expect(sent).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  expect(sent).toHaveBeenCalledOnce()
 })
 
 test('the session is requested daily, past the cookie cache, and not after a sign-out', async () => {

@@ -4,13 +4,10 @@ import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import type { AuthKysely } from '../schema/kysely-tables.ts'
 import { quote } from '../schema/mapping.ts'
-import { createInternalTables, type MigrationDialect } from '../schema/migrations.ts'
+import { CREATING, createInternalTables, type MigrationDialect } from '../schema/migrations.ts'
 import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../schema/postgres-triggers.ts'
 import { type FeedState, findTables, type NamedTriggers, readFeedState } from './feed-state.ts'
 import { explain, LOCK_TIMEOUT, PERMISSION_DENIED, stateOf } from './install-faults.ts'
-
-/** The key of the advisory lock under which nodes that start together create the triggers in turn. */
-const INSTALLING = 7_255_597
 
 /** Creating a trigger waits for every open transaction of its table, and new ones wait for it. */
 const LOCK_TIMEOUT_MS = 500
@@ -68,7 +65,7 @@ async function install(
 ): Promise<void> {
   const { schema } = types
   await db.transaction().execute(async (trx) => {
-    await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
+    await sql`select pg_advisory_xact_lock(${CREATING})`.execute(trx)
     // Some clients print the notices of `if not exists`.
     await sql`set local client_min_messages = warning`.execute(trx)
     const { rows } = await sql`select from pg_namespace where nspname = ${schema}`.execute(trx)
@@ -84,7 +81,7 @@ async function install(
   for (const { logFunction, triggers } of watched) {
     await retryLocks(() =>
       db.transaction().execute(async (trx) => {
-        await sql`select pg_advisory_xact_lock(${INSTALLING})`.execute(trx)
+        await sql`select pg_advisory_xact_lock(${CREATING})`.execute(trx)
         await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx)
         for (const { name, event } of triggers)
           await sql`create or replace trigger ${sql.id(name)} ${sql.raw(event)}

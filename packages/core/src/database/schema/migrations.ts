@@ -81,7 +81,7 @@ export async function migrate(
   if (known.every(({ executedAt }) => executedAt !== undefined)) return { applied: [] }
   return db.transaction().execute(async (trx) => {
     // In SQLite, a transaction locks the whole file.
-    if (dialect.engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATING})`.execute(trx)
+    if (dialect.engine === 'postgres') await sql`select pg_advisory_xact_lock(${CREATING})`.execute(trx)
     const { error, results = [] } = await migrator(trx).migrateToLatest()
     if (error !== undefined) throw error
     const applied = results.filter(({ status }) => status === 'Success')
@@ -89,8 +89,8 @@ export async function migrate(
   })
 }
 
-/** The key of the advisory lock under which processes migrate. */
-const MIGRATING = 7_255_302
+/** The key of the advisory lock under which processes migrate, and create our schema and triggers. */
+export const CREATING = 7_255_302
 
 function toMigration(up: Migrations[string], dialect: MigrationDialect): Migration {
   return {

@@ -16,3 +16,32 @@ test("the app's pool ends without waiting for the connection that listens", asyn
   await pool.end()
   expect(pool.totalCount).toBe(0)
 })
+
+test("the app's pool ends while the connection that listens is opening", async () => {
+  const database = await create()
+  await (await database.open()).close()
+  const pool = new Pool({
+    connectionString: database.url,
+    application_name: 'app',
+    idleTimeoutMillis: 1,
+  })
+  const store = await openPostgresStore({ pool }, { mapping: {} })
+  onTestFinished(store.close)
+  // Only the connection that listens is left.
+  await vi.waitFor(() => expect([pool.totalCount, pool.idleCount]).toEqual([1, 0]))
+
+  const [opening, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const connect = pool.connect.bind(pool)
+  vi.spyOn(pool, 'connect').mockImplementation(async () => {
+    const client = await connect()
+    opening.resolve()
+    await opened.promise
+    return client
+  })
+  await database.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'app'")
+  await opening.promise
+  const ended = pool.end()
+  opened.resolve()
+  await ended
+  expect(pool.totalCount).toBe(0)
+})
