@@ -22,7 +22,7 @@ export function readDate(value: unknown): Date {
 }
 
 /**
- * Parses `2026-11-21T12:00:00.000Z`, as JavaScript writes dates, three times faster than `Date`: each call
+ * Parses `2026-11-21T12:00:00.000Z`, as JavaScript writes dates, twice as fast as `Date`: each call
  * reads several. Returns null for any other text, and for a day that some months don't have.
  */
 function parseUtc(text: string): number | null {
