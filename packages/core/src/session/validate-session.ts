@@ -21,13 +21,13 @@ export type ProvedSession = SessionKey & Pick<Identity, 'version' | 'issuer'>
  * credentials were replaced since the token was issued; `SESSION_EXPIRED`; `ACCOUNT_BANNED`; or
  * `SESSIONS_UNAVAILABLE` if the store throws, times out, or returns anything but the requested session
  */
-export async function validateSession(
+export function validateSession(
   identity: ProvedSession,
   sessions: SessionReader,
   options: ValidateOptions = {},
 ): Promise<Session> {
-  const session = await readSession(identity, sessions, options)
-  return checkSession(session, identity, options.now?.() ?? new Date())
+  const decide = (session: StoredSession, now: Date) => checkSession(session, identity, now)
+  return readSession(identity, sessions, { options, decide })
 }
 
 /** The decision of {@link validateSession} about a session that was just read. */
@@ -38,19 +38,25 @@ export function checkSession(session: StoredSession, identity: ProvedSession, no
 }
 
 /** Step 2 for a caller who proved the session, and so its version, by its secret. */
-export async function validateSessionOfSecret(
+export function validateSessionOfSecret(
   key: SessionKey,
   sessions: SessionReader,
   options: ValidateOptions,
 ): Promise<Session> {
-  return requireValid(await readSession(key, sessions, options), options.now?.() ?? new Date())
+  return readSession(key, sessions, { options, decide: requireValid })
 }
 
+interface Reading {
+  readonly options: ValidateOptions
+  readonly decide: (session: StoredSession, now: Date) => Session
+}
+
+/** Reads a session and decides about it. One promise, because each costs a tenth of a lookup. */
 async function readSession(
   key: SessionKey,
   sessions: SessionReader,
-  { lookupTimeoutMs = LOOKUP_TIMEOUT_MS }: ValidateOptions,
-): Promise<StoredSession> {
+  { options: { lookupTimeoutMs = LOOKUP_TIMEOUT_MS, now }, decide }: Reading,
+): Promise<Session> {
   let session: StoredSession | null
   try {
     const found = sessions.findSession(key)
@@ -60,7 +66,7 @@ async function readSession(
     throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
   }
   if (session === null) throw new AuthError('SESSION_NOT_FOUND')
-  return session
+  return decide(session, now?.() ?? new Date())
 }
 
 /** @throws AuthError `SESSION_EXPIRED` or `ACCOUNT_BANNED` */

@@ -46,8 +46,7 @@ export function createGuardStore(
   const sessions: SessionReader = rejectBanned(
     {
       findSession(key) {
-        const cause = new Error('The guard is closed')
-        if (isClosed) throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
+        if (isClosed) throw new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('The guard is closed') })
         return openInner().sessions.findSession(key)
       },
     },
