@@ -40,6 +40,8 @@ function describe(error: unknown): string {
   const { message, code, cause }: { message?: unknown; code?: unknown; cause?: unknown } = Object(error)
   if (isAuthError(error) && cause !== undefined)
     return isConfigurationError(cause) ? cause.message : `${error.reason}: ${describe(cause)}`
+  // Drizzle's message is the query, and its cause the problem.
+  if (cause instanceof Error && !isConfigurationError(error)) return describe(cause)
   // Errors of several addresses have a code and no message.
   return String(message || code || error)
 }

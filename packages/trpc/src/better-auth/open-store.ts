@@ -55,7 +55,7 @@ async function openStore(context: BetterAuthContext, { issuer, client, db }: Pla
   const found = findClient([client, database, memberOf(db, '$client'), db])
   if (found === null && db === undefined)
     throw new ConfigurationError(
-      'The database is unknown. Call guard.attach(db) in createContext, and before guard.ready().',
+      'The database is unknown. Call guard.attach(db) where you create the guard, before guard.ready().',
     )
   const described = describe(context, { db, issuer })
   if (typeof described !== 'string' && found !== null) return openNative(found, described)

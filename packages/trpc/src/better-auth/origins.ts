@@ -6,7 +6,7 @@ export function baseUrlOf({ auth }: BetterAuthSource): string {
   const { baseURL = process.env.BETTER_AUTH_URL } = auth.options
   if (typeof baseURL === 'string' && baseURL !== '') return baseURL
   throw new ConfigurationError(
-    'betterAuthGuard: baseUrl is not set. Set baseURL of betterAuth(), or pass { baseUrl } if it has several.',
+    'betterAuthGuard: baseUrl is not set. Set BETTER_AUTH_URL or baseURL of betterAuth(), or pass { baseUrl } if it has several.',
   )
 }
 

@@ -52,7 +52,8 @@ type HasTransactions<Db> = [Exclude<keyof Db, keyof AuthDatabase>] extends [neve
     ? NotInteractive
     : unknown
 
-type NotInteractive = 'The client of ctx.db has no interactive transactions'
+type NotInteractive =
+  'ctx.transaction needs the client of Kysely, Drizzle, or Prisma as ctx.db, not a pool, D1, or HTTP'
 
 /** Accepts a client whose transactions are synchronous, such as Drizzle on better-sqlite3, or any other. */
 type Mode<Db, Wanted extends 'sync' | 'async'> = (

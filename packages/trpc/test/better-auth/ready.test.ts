@@ -1,8 +1,12 @@
+import { createClient } from '@libsql/client'
 import { ConfigurationError } from '@sallyport/core'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { betterAuth } from 'better-auth'
+import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import SqliteDatabase from 'better-sqlite3'
+import { drizzle } from 'drizzle-orm/libsql'
 import { expect, test } from 'vitest'
+import { sqliteTables } from './drizzle-tables.ts'
 import { openScene, reasonsOf } from './open-scene.ts'
 
 const secret = 'a-secret-of-at-least-32-characters-for-tests'
@@ -25,6 +29,17 @@ test('ready lists every problem in one error', async () => {
   expect(message).toMatch(/baseUrl is not set/)
   expect(message).toMatch(/trustedOrigins has patterns/)
   expect(message).toMatch(/no such table: (session|user)/)
+})
+
+test('ready names the problem behind a failed query of Drizzle', async () => {
+  const db = drizzle({ client: createClient({ url: ':memory:' }) })
+  const database = drizzleAdapter(db, {
+    provider: 'sqlite',
+    schema: sqliteTables((name) => name, 'timestamp'),
+  })
+  const guard = betterAuthGuard(betterAuth({ ...quiet, database, baseURL: 'http://localhost:3000' }))
+  guard.attach(db)
+  await expect(guard.ready()).rejects.toThrow(/^no such table: (session|user)$/m)
 })
 
 test('sessions that are only in cookies are a ConfigurationError', async () => {

@@ -39,7 +39,7 @@ export function planCodemod(folder: string, { trustsContext }: { trustsContext: 
       findings.leave(
         source,
         at,
-        `remove "${name}" from the context, and spread the result of createAuthContext() instead. Then callbacks and plugins of the old library no longer run.`,
+        `remove "${name}" from the context, and spread the result of createAuthContext(), or of http() of betterAuthGuard(), instead. Then callbacks and plugins of the old library no longer run.`,
       )
   for (const [path, reason] of project.failed) findings.leaveFile(path, `can't be parsed: ${reason}`)
   const changes = [...findings.edits.keys()].map((source) => ({

@@ -35,8 +35,8 @@ test('--dry-run shows the changed lines and what stays, and writes nothing', asy
   + export const protectedProcedure = t.procedure.use(sessionMiddleware)
 
 By hand:
-- ${join('src', 'context.ts')}:6 remove "session" from the context, and spread the result of createAuthContext() instead. Then callbacks and plugins of the old library no longer run.
-- ${join('src', 'context.ts')}:6 remove "user" from the context, and spread the result of createAuthContext() instead. Then callbacks and plugins of the old library no longer run.
+- ${join('src', 'context.ts')}:6 remove "session" from the context, and spread the result of createAuthContext(), or of http() of betterAuthGuard(), instead. Then callbacks and plugins of the old library no longer run.
+- ${join('src', 'context.ts')}:6 remove "user" from the context, and spread the result of createAuthContext(), or of http() of betterAuthGuard(), instead. Then callbacks and plugins of the old library no longer run.
 - ${join('src', 'trpc.ts')}:10 Sallyport's user has no "image", unless a plugin or a mapping adds it. Read it from your table.
 
 `)
