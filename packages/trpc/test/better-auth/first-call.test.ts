@@ -87,10 +87,11 @@ test.each([
 
 test.each([
   { way: 'with the session cookie', others: '' },
+  { way: 'in a browser that names no site', others: '', site: {} },
   { way: 'with another cookie of Better Auth alone', others: '__Secure-better-auth.session_data=any' },
-])('the first call of another site changes nothing $way', async ({ others }) => {
+])('the first call of another site changes nothing $way', async ({ others, site = FOREIGN }) => {
   const { send, cookie, count } = await openUnloaded()
-  const sent = { cookie: others === '' ? cookie : others, ...FOREIGN }
+  const sent = { cookie: others === '' ? cookie : others, ...site }
   expect(await send('deleteMe', sent)).toMatchObject({ reason: 'ORIGIN_REJECTED' })
   expect(count('user')).toBe(1)
 })
