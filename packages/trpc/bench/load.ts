@@ -51,12 +51,13 @@ function callInTurn(requests: readonly Buffer[], endsAt: number, exchange: Excha
     let count = 0
     function call(): void {
       const request = requests[count % requests.length]
-      if (request === undefined || performance.now() >= endsAt) return resolve(count)
-      exchange(request, (response) => {
-        if (response.includes('"error"')) return reject(new Error(response))
-        count++
-        call()
-      })
+      if (request === undefined || performance.now() >= endsAt) resolve(count)
+      else
+        exchange(request, (response) => {
+          count++
+          if (response.includes('"error"')) reject(new Error(response))
+          else call()
+        })
     }
     call()
   })

@@ -19,7 +19,7 @@ export interface AuthorizedHandle extends AuthHandle {
 }
 
 /** The handle of a guarded call. The one of an outer guard would have that guard's signal. */
-export class GuardedHandle implements AuthorizedHandle {
+class GuardedHandle implements AuthorizedHandle {
   readonly transport: Transport
   readonly address: AuthHandle['address']
   readonly [authRequest]: AuthRequest
@@ -114,10 +114,8 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
 
 /** @param release releases the place of a subscription on its socket */
 function guardStreams(data: unknown, auth: GuardedHandle, release: (() => void) | null): unknown {
-  const {
-    [authRequest]: { kind, carriesStreams, limiter },
-    [callLease]: lease,
-  } = auth
+  const lease = auth[callLease]
+  const { kind, carriesStreams, limiter } = auth[authRequest]
   if (!isStream(data)) release?.()
   // This transport never reads the stream, so abort it here or the resolver's work leaks.
   else if (kind !== 'subscription' && !carriesStreams) lease.abandon()
