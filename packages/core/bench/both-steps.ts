@@ -10,7 +10,7 @@ import { alternate, type Comparison } from '../../../bench/compare.ts'
 import { sessionSql } from '../src/database/find-session-sql.ts'
 import { lookupStatement } from '../src/database/sqlite/find-session.ts'
 
-const CALLS = 100_000
+const CALLS = 30_000
 const TOGETHER = 32
 /** Both steps cost at most 1.3 times the statement, so they reach this share of its rate, in percent. */
 const GOAL = 100 / 1.3

@@ -1,6 +1,7 @@
 /**
- * Serves `call.ts` in a separate process: one public and one protected procedure that do the same, over the
- * Node HTTP adapter, the fetch adapter, and WebSocket. Sends its ports to the parent.
+ * Serves `call.ts` in a separate process: a public procedure, the same behind a middleware that does nothing
+ * (the bound), and behind a guard, over the fetch adapter and WebSocket; and the auth endpoints. Sends its
+ * ports and the requests of 2,000 sessions to the parent, and its processor time when asked.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -8,14 +9,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { createTestAuth, type TestSession } from '@sallyport/core/testing'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { authHandlerOptions, createAuthContext, sessionMiddleware, webSocketOptions } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
-import { Hono } from 'hono'
 import { WebSocketServer } from 'ws'
+
+const SESSIONS = 2_000
 
 const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
 process.once('SIGTERM', () => {
@@ -23,39 +24,51 @@ process.once('SIGTERM', () => {
   process.exit(0)
 })
 const databaseUrl = `file:${join(directory, 'bench.db')}`
-const auth = await createTestAuth({ databaseUrl })
+const unlimited = { points: 1e9, duration: 86_400 }
+const auth = await createTestAuth({
+  databaseUrl,
+  emailPassword: { limits: { account: unlimited, address: unlimited } },
+})
 // A separate handle, because the test kit wraps its store in a counter.
 const { db } = await openSqlite(databaseUrl)
-const { userId } = await auth.createUser()
-const sessions: TestSession[] = []
-for (let i = 0; i < 1_000; i++) sessions.push(await auth.signIn({ userId }))
+const { userId, email } = await auth.createUser()
+const cookies: string[] = []
+for (let i = 0; i < SESSIONS; i++) cookies.push((await auth.signIn({ userId })).cookie)
 
 const authContext = createAuthContext(auth.config, { db })
 const t = initTRPC.context<ReturnType<typeof authContext.http> & { db: typeof db }>().create()
 const response = { greeting: 'hello' }
+const added = { bound: response }
 const router = t.router({
   open: t.procedure.query(() => response),
+  bound: t.procedure.use(async ({ next }) => next({ ctx: added })).query(() => response),
   guarded: t.procedure.use(sessionMiddleware).query(() => response),
 })
+const plain = initTRPC.create()
+const plainRouter = plain.router({ open: plain.procedure.query(() => response) })
 
-const node = createServer(
-  createHTTPHandler({
-    router,
-    createContext: (o) => ({ ...authContext.http(o), db }),
-    ...authHandlerOptions,
+const http = createServer(
+  getRequestListener((req) => {
+    const { pathname } = new URL(req.url)
+    if (pathname.startsWith('/trpc/'))
+      return fetchRequestHandler({
+        endpoint: '/trpc',
+        req,
+        router,
+        createContext: (o) => ({ ...authContext.http(o), db }),
+        ...authHandlerOptions,
+      })
+    if (pathname.startsWith('/plain/'))
+      return fetchRequestHandler({
+        endpoint: '/plain',
+        req,
+        router: plainRouter,
+        createContext: () => ({ db, user: null }),
+        ...authHandlerOptions,
+      })
+    return auth.handler(req, { remoteAddress: '203.0.113.1' })
   }),
 )
-const hono = new Hono()
-hono.all('/trpc/*', (c) =>
-  fetchRequestHandler({
-    endpoint: '/trpc',
-    req: c.req.raw,
-    router,
-    createContext: (o) => ({ ...authContext.http(o), db }),
-    ...authHandlerOptions,
-  }),
-)
-const fetchServer = createServer(getRequestListener(hono.fetch))
 const ws = createServer()
 applyWSSHandler({
   wss: new WebSocketServer({ server: ws, ...webSocketOptions(auth.config, { framesPer100Ms: 1_000_000 }) }),
@@ -64,9 +77,14 @@ applyWSSHandler({
   ...authHandlerOptions,
 })
 
+process.on('message', () => {
+  const { user, system } = process.cpuUsage()
+  process.send?.(user + system)
+})
 process.send?.({
-  ports: { node: await listen(node), fetch: await listen(fetchServer), ws: await listen(ws) },
-  cookies: sessions.slice(0, 32).map(({ cookie }) => cookie),
+  ports: { http: await listen(http), ws: await listen(ws) },
+  cookies,
+  signIn: { email, password: TEST_PASSWORD },
 })
 
 async function listen(server: Server): Promise<number> {

@@ -1,97 +1,148 @@
 /**
- * Measures the cost of both steps as ratios within one run: a protected call against a public one over each
- * adapter, and both steps against the bare prepared statement. Prints medians of five runs that alternate
- * between the two.
+ * Measures what a guard costs against its bound: the same procedure behind an async middleware that does
+ * nothing but add one member to the context. 32 connections, each with 62 sessions that no other one has.
+ * Prints the median and the range of nine runs that take turns, in calls a second of a saturated server, and
+ * in its processor time. On a shared machine, the processor time is the fairer one.
  */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import autocannon from 'autocannon'
-import { WebSocket } from 'ws'
-import { alternate, type Comparison } from '../../../bench/compare.ts'
+import { fork, spawnSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { AUTH_PATH, ENDPOINTS } from '@sallyport/core/internal/protocol'
+import { median } from '../../../bench/compare.ts'
 import { bothSteps } from '../../core/bench/both-steps.ts'
 import { firstMessage } from '../../core/test/support/first-message.ts'
+import { type Client, httpClient, httpRequest, webSocketClient } from './load.ts'
 
-const RUN_SECONDS = Number(process.env.BENCH_SECONDS ?? 3)
-const CONCURRENCY = 32
+const RUN_MS = Number(process.env.BENCH_SECONDS ?? 0.8) * 1_000
+const RUNS = 9
+const CONNECTIONS = 32
+const BATCH = 10
 
 interface Ready {
-  readonly ports: Record<'node' | 'fetch' | 'ws', number>
+  readonly ports: Record<'http' | 'ws', number>
   readonly cookies: readonly string[]
+  readonly signIn: { readonly email: string; readonly password: string }
 }
 
+interface Variant {
+  readonly name: string
+  readonly clients: readonly Client[]
+  /** The requests of each client. */
+  readonly requests: readonly (readonly Buffer[])[]
+  readonly callsPerRequest: number
+}
+
+interface Figures {
+  readonly callsPerSecond: number
+  /** Microseconds of processor time. */
+  readonly processor: number
+}
+
+const isPinned = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0
+if (isPinned) spawnSync('taskset', ['-acp', '1', String(process.pid)])
 const server = fork(new URL('call-server.ts', import.meta.url), {
   stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  ...(isPinned && { execPath: 'taskset', execArgv: ['-c', '0', process.execPath] }),
 })
-const { ports, cookies } = await firstMessage<Ready>(server)
+const { ports, cookies, signIn } = await firstMessage<Ready>(server)
 
-print('protected call, Node HTTP adapter', 'public call', 'calls/s', 85, await overHttp(ports.node, ''))
-print('protected call, fetch adapter', 'public call', 'calls/s', 75, await overHttp(ports.fetch, '/trpc'))
-print('protected call, WebSocket', 'public call', 'calls/s', 65, await overWebSocket(ports.ws))
+const numbers = Array.from({ length: CONNECTIONS }, (_, index) => index)
+/** The cookies of each connection. */
+const hands = numbers.map((index) => cookies.filter((_, i) => i % CONNECTIONS === index))
+const overHttp = await Promise.all(numbers.map(() => httpClient(ports.http)))
+const overWebSocket = await Promise.all(hands.map(([cookie = '']) => webSocketClient(ports.ws, cookie)))
+
+const variants = [
+  single('plain', '/plain/open'),
+  single('single open', '/trpc/open'),
+  single('single bound', '/trpc/bound'),
+  single('single guarded', '/trpc/guarded'),
+  ...['open', 'bound', 'guarded'].map((procedure) => ({
+    ...single(`batch ${procedure}`, `/trpc/${Array(BATCH).fill(procedure).join()}?batch=1&input={}`),
+    callsPerRequest: BATCH,
+  })),
+  ...['open', 'bound', 'guarded'].map((path) => ({
+    name: `WebSocket ${path}`,
+    clients: overWebSocket,
+    requests: hands.map(() => [Buffer.from(JSON.stringify({ id: 1, method: 'query', params: { path } }))]),
+    callsPerRequest: 1,
+  })),
+  single('token refresh', `${AUTH_PATH}${ENDPOINTS.token.path}`),
+  {
+    ...single('sign-in', ''),
+    requests: hands.map(() => [
+      httpRequest({ method: 'POST', path: `${AUTH_PATH}${ENDPOINTS.signInEmail.path}`, body: signIn }),
+    ]),
+  },
+]
+const figures = await measureInTurn(variants)
 server.kill()
+
+console.log(`calls per second of one core, and its processor time; ${isPinned ? 'pinned' : 'not pinned'}`)
+for (const { name } of variants) {
+  const rate = rangeOf(figuresOf(name).map(({ callsPerSecond }) => callsPerSecond))
+  const processor = rangeOf(figuresOf(name).map((each) => each.processor))
+  console.log(name.padEnd(20), rate.map((each) => each.toFixed(0).padStart(7)).join(' '), 'calls/s ')
+  console.log(''.padEnd(20), processor.map((each) => each.toFixed(1).padStart(7)).join(' '), 'µs')
+}
+console.log('\nas a fraction: median, lowest, highest of the calls per second; of the processor time; goal')
+printFraction('single open', 'plain', 0.97)
+for (const [transport, goal] of Object.entries({ single: 0.97, batch: 0.88, WebSocket: 0.82 })) {
+  printFraction(`${transport} bound`, `${transport} open`)
+  printFraction(`${transport} guarded`, `${transport} bound`, goal)
+}
+console.log('\nwithout tRPC')
 for (const { name, goal, comparison } of await bothSteps())
-  print(name, 'bare statement', 'calls/s', goal, comparison)
+  console.log(
+    name.padEnd(44),
+    (comparison.percent / 100).toFixed(2),
+    `of the bare statement${goal === null ? '' : `, goal ${(goal / 100).toFixed(2)}`}`,
+  )
 
-/** Compares the rates of a protected and a public call with the same cookies. */
-function overHttp(port: number, prefix: string): Promise<Comparison> {
-  const rate = (procedure: string) => async () => {
-    const result = await autocannon({
-      url: `http://127.0.0.1:${port}${prefix}/${procedure}`,
-      connections: CONCURRENCY,
-      duration: RUN_SECONDS,
-      headers: { cookie: cookies[0] ?? '' },
-    })
-    if (result.non2xx > 0 || result.errors > 0)
-      throw new Error(`${result.non2xx} rejections, ${result.errors} errors`)
-    return result.requests.total / result.duration
-  }
-  return alternate(rate('guarded'), rate('open'))
+function single(name: string, path: string): Variant {
+  const requests = hands.map((hand) => hand.map((cookie) => httpRequest({ path, cookie })))
+  return { name, clients: overHttp, requests, callsPerRequest: 1 }
 }
 
-/** Compares the rates over 32 sockets with one call in flight on each. */
-async function overWebSocket(port: number): Promise<Comparison> {
-  const sockets = await Promise.all(cookies.slice(0, CONCURRENCY).map((cookie) => connect(port, cookie)))
-  const rate = (path: string) => async () => {
-    const frame = Buffer.from(JSON.stringify({ id: 1, method: 'query', params: { path } }))
-    const endsAt = performance.now() + RUN_SECONDS * 1_000
-    const calls = await Promise.all(sockets.map((socket) => callUntil(socket, frame, endsAt)))
-    return calls.reduce((sum, count) => sum + count, 0) / RUN_SECONDS
-  }
-  const comparison = await alternate(rate('guarded'), rate('open'))
-  for (const socket of sockets) socket.close()
-  return comparison
+/** Measures all in turn, after a turn to warm up. */
+async function measureInTurn(variants: readonly Variant[]): Promise<Map<string, Figures[]>> {
+  const figures = new Map(variants.map(({ name }) => [name, [] as Figures[]]))
+  for (let run = -1; run < RUNS; run++)
+    for (const variant of variants) {
+      const measured = await measure(variant)
+      if (run >= 0) figures.get(variant.name)?.push(measured)
+    }
+  return figures
 }
 
-async function connect(port: number, cookie: string): Promise<WebSocket> {
-  const socket = new WebSocket(`ws://127.0.0.1:${port}`, {
-    headers: { cookie, origin: 'http://localhost:3000' },
-  })
-  await once(socket, 'open')
-  return socket
+async function measure({ clients, requests, callsPerRequest }: Variant): Promise<Figures> {
+  const processorBefore = await processorTime()
+  const startedAt = performance.now()
+  const counts = await Promise.all(
+    clients.map((client, index) => client(requests[index] ?? [], startedAt + RUN_MS)),
+  )
+  const seconds = (performance.now() - startedAt) / 1_000
+  const calls = counts.reduce((sum, count) => sum + count, 0) * callsPerRequest
+  return { callsPerSecond: calls / seconds, processor: ((await processorTime()) - processorBefore) / calls }
 }
 
-function callUntil(socket: WebSocket, frame: Buffer, endsAt: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let count = 0
-    socket.on('message', function onMessage(response: Buffer) {
-      if (response.includes('"error"')) return reject(new Error(response.toString()))
-      count++
-      if (performance.now() < endsAt) return socket.send(frame, { binary: false })
-      socket.off('message', onMessage)
-      resolve(count)
-    })
-    socket.send(frame, { binary: false })
-  })
+function processorTime(): Promise<number> {
+  server.send('processor time')
+  return new Promise((resolve) => server.once('message', (time) => resolve(Number(time))))
 }
 
-function print(
-  name: string,
-  baseline: string,
-  unit: string,
-  goal: number | null,
-  { rate, baselineRate, percent }: Comparison,
-): void {
-  const figures = `${Math.round(rate)} of ${Math.round(baselineRate)} ${unit}`
-  const target = goal === null ? '' : `(goal ${goal.toFixed(0)})`
-  const ratio = `${percent.toFixed(0).padStart(3)} % of a ${baseline} ${target}`
-  console.log(`${name.padEnd(44)} ${ratio}   ${figures}`)
+function figuresOf(name: string): readonly Figures[] {
+  return figures.get(name) ?? []
+}
+
+function rangeOf(values: readonly number[]): number[] {
+  return [median(values), Math.min(...values), Math.max(...values)]
+}
+
+/** Compares neighboring runs. */
+function printFraction(name: string, baseline: string, goal?: number): void {
+  const pairs = figuresOf(name).map((own, run) => ({ own, other: figuresOf(baseline)[run] ?? own }))
+  const rates = rangeOf(pairs.map(({ own, other }) => own.callsPerSecond / other.callsPerSecond))
+  const times = rangeOf(pairs.map(({ own, other }) => other.processor / own.processor))
+  const columns = [rates, times].map((each) => each.map((value) => value.toFixed(2)).join(' '))
+  console.log(`${name} of ${baseline}`.padEnd(36), columns.join('    '), goal?.toFixed(2) ?? '')
 }

@@ -19,7 +19,16 @@ export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise
     const entry = { endsAt: performance.now() + timeoutMs, reject }
     pending.add(entry)
     startSweeping()
-    void promise.then(resolve, reject).then(() => pending.delete(entry))
+    promise.then(
+      (value) => {
+        pending.delete(entry)
+        resolve(value)
+      },
+      (error) => {
+        pending.delete(entry)
+        reject(error)
+      },
+    )
   })
 }
 

@@ -8,13 +8,14 @@ import { hashSecret } from './secret.ts'
  * absent. With another library's cookie, the JWT must carry its hash: a browser that has lost the cookie, or
  * has a different one since, must not continue with the JWT. Such a JWT is never a bearer token.
  */
-export async function matchSessionCookie(
+export function matchSessionCookie(
   { sessionId, cookieHash }: Pick<Identity, 'sessionId' | 'cookieHash'>,
   { transport, sessionCookie }: Pick<Credentials, 'transport' | 'sessionCookie'>,
   config: AuthConfig,
-): Promise<boolean> {
+): boolean | Promise<boolean> {
   if (transport === 'bearer' && sessionCookie === null) return cookieHash === undefined
   if (config.sessionCookie === undefined && cookieHash === undefined)
     return sessionCookie === null || sessionCookie.sessionId === sessionId
-  return sessionCookie !== null && (await hashSecret(sessionCookie.secret)) === cookieHash
+  if (sessionCookie === null) return false
+  return hashSecret(sessionCookie.secret).then((hash) => hash === cookieHash)
 }

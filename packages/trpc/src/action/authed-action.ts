@@ -5,11 +5,10 @@ import type { BoundAuth, GetAuth } from '../runtime/get-auth.ts'
 import { bindRunner, type FunctionContext, type Runner } from '../runtime/runner/runner.ts'
 import { selectStore } from '../runtime/select-adapter.ts'
 import { type AuthRequest, authRequest, type SessionRead } from '../server/auth-handle.ts'
-import { callLease } from '../server/call-lease.ts'
 import type { AuthContext } from '../server/context.ts'
 import { authErrorMiddleware } from '../server/errors.ts'
 import type { AuthorizedHandle, SessionContext } from '../server/guard.ts'
-import { handleOf, markGuard, orReject, runAuthorized } from '../server/guard.ts'
+import { guardCall, markGuard } from '../server/guard.ts'
 import type { Hint, Middleware } from '../server/middleware.ts'
 
 interface ActionSource extends AuthContext {
@@ -91,18 +90,26 @@ export function createAuthedAction(
   runner: Runner | ((ctx: ActionSource) => Runner),
 ): object {
   const runnerOf = typeof runner === 'function' ? runner : () => runner
-  const guard: Middleware<ActionSource, SessionContext & FunctionContext> = async (call) => {
+  const guard: Middleware<ActionSource, SessionContext & FunctionContext> = (call) => {
     const { ctx, type, signal } = call
-    const auth = handleOf(call)
-    const { read, runner } = await orReject(call, authenticate(ctx, auth[authRequest], runnerOf))
-    const { identity: actor, session } = read
-    auth[callLease].begin(read)
-    // The server may call a mutation for a request that came by GET.
-    const isQuery = type === 'query' || (type === 'mutation' && ctx.auth[authRequest].isGet)
-    const functions = bindRunner(runner, { actor, signal, isQuery })
-    // The endpoints are bound on first use.
-    Object.defineProperty(auth, 'api', { get: () => getAuth({ auth, ...functions }).api, enumerable: true })
-    return runAuthorized(call, { auth, session, added: { db: undefined, ...functions } })
+    let added = {}
+    return guardCall(call, {
+      async read(_call, auth) {
+        const request = auth[authRequest]
+        const { read, runner } = await authenticate(ctx, request, runnerOf)
+        // The server may call a mutation for a request that came by GET.
+        const isQuery = type === 'query' || (type === 'mutation' && request.isGet)
+        const functions = bindRunner(runner, { actor: read.identity, signal, isQuery })
+        // The endpoints are bound on first use.
+        Object.defineProperty(auth, 'api', {
+          get: () => getAuth({ auth, ...functions }).api,
+          enumerable: true,
+        })
+        added = { db: undefined, ...functions }
+        return read
+      },
+      add: () => added,
+    })
   }
   return procedure.use(authErrorMiddleware).use(markGuard(guard))
 }

@@ -108,7 +108,7 @@ export type RenewSession = (read: SessionRead, request: SentRequest) => Promise<
 export function createAuthHandle(request: SentRequest, options: AuthHandleOptions): AuthHandle {
   const { transport, config, kind, remoteAddress = null, trustsProxy, connection, handshake, renew } = options
   let step1: { kind: RequestKind; identity: Promise<Identity>; isProved: boolean } | null = null
-  let lastRead: { startedAt: number; result: Promise<SessionRead> } | null = null
+  let lastRead: { kind: RequestKind; startedAt: number; result: Promise<SessionRead> } | null = null
   let wasChecked = false
   let pendingHandshake: Promise<void> | null = null
 
@@ -121,7 +121,9 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
     const started = { kind: requestKind, identity, isProved: false }
     step1 = started
     const onError = (error: unknown) => {
-      if (isUnavailable(error)) step1 = null
+      if (!isUnavailable(error)) return
+      step1 = null
+      lastRead = null
     }
     identity.then(() => {
       started.isProved = true
@@ -134,7 +136,7 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
     try {
       const identity = await identifyOnce(kind)
       if (store === undefined) return
-      const read = await readSession(identity, { store, config, readAt: performance.now() })
+      const read = await readSession(identity, store, config)
       connection?.onRead(read)
     } finally {
       pendingHandshake = null
@@ -146,31 +148,36 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
     throw error
   }
 
-  async function authenticateFresh(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
+  async function runSteps(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
     // A call during the handshake fails with its reason. Only then does a ban close the connection.
     if (pendingHandshake !== null) await pendingHandshake.catch(fail)
-    return readNow(await identifyOnce(callKind), store)
+    const identity = await identifyOnce(callKind)
+    try {
+      const first = await readSession(identity, store, config)
+      const read = renew === undefined ? first : await renewIfDue(first, renew)
+      connection?.onRead(read)
+      return read
+    } catch (error) {
+      return fail(error)
+    }
   }
 
-  async function authenticate(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
-    if (pendingHandshake !== null) await pendingHandshake.catch(fail)
-    const identity = await identifyOnce(callKind)
-    if (lastRead !== null && performance.now() - lastRead.startedAt <= MAX_SHARED_READ_MS) {
+  function authenticateFresh(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
+    const startedAt = performance.now()
+    const result = runSteps(store, callKind)
+    lastRead = { kind: callKind, startedAt, result }
+    return result
+  }
+
+  async function authenticateOnce(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
+    if (lastRead?.kind === callKind && performance.now() - lastRead.startedAt <= MAX_SHARED_READ_MS) {
       const read = await lastRead.result
       // The read began before this call: a revocation since then must not be missed.
       if (read.revision === store.revocations.revision && read.keysVersion === keysVersion(config))
         return read
     }
     // Awaited here, so the calls of a batch continue in order.
-    return await readNow(identity, store)
-  }
-
-  function readNow(identity: Identity, store: AuthStore): Promise<SessionRead> {
-    const startedAt = performance.now()
-    const first = readSession(identity, { store, config, readAt: startedAt })
-    const result = renew === undefined ? first : first.then((read) => renewIfDue(read, renew))
-    if (transport !== 'ws') lastRead = { startedAt, result }
-    return connection === undefined ? result : result.then(report).catch(fail)
+    return await authenticateFresh(store, callKind)
   }
 
   function renewIfDue(read: SessionRead, renew: RenewSession): SessionRead | Promise<SessionRead> {
@@ -179,15 +186,10 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
     const { identity, store } = read
     // The session may have ended meanwhile.
     return renewal.then(async (addHeaders) => {
-      const again = await readSession(identity, { store, config, readAt: performance.now() })
+      const again = await readSession(identity, store, config)
       addHeaders()
       return again
     })
-  }
-
-  function report(read: SessionRead): SessionRead {
-    connection?.onRead(read)
-    return read
   }
 
   if (handshake !== undefined) {
@@ -206,8 +208,8 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
       carriesStreams: options.carriesStreams,
       ownDb: options.ownDb,
       limiter: connection?.limiter,
-      authenticate,
-      authenticateFresh,
+      authenticate: transport === 'ws' ? runSteps : authenticateOnce,
+      authenticateFresh: transport === 'ws' ? runSteps : authenticateFresh,
       hasSessionCookie: () => readCredentials(request.header, config).sessionCookie !== null,
       isIdentified: () => step1?.isProved ?? false,
       wasChecked: () => wasChecked,
@@ -215,10 +217,8 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
   }
 }
 
-async function readSession(
-  identity: Identity,
-  { store, config, readAt }: { store: AuthStore; config: AuthConfig; readAt: number },
-): Promise<SessionRead> {
+async function readSession(identity: Identity, store: AuthStore, config: AuthConfig): Promise<SessionRead> {
+  const readAt = performance.now()
   const { revision } = store.revocations
   const version = keysVersion(config)
   const session = await validateIdentity(identity, { config, sessions: store.sessions })

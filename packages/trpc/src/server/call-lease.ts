@@ -30,7 +30,8 @@ export class CallLease implements LeaseSubscriber {
   readonly #config: AuthConfig
   readonly #caller: AbortSignal | undefined
   readonly #isResumable: boolean
-  readonly #controller = new AbortController()
+  /** Created on first use: most calls have no stream. */
+  #lazyController: AbortController | undefined
   #read: SessionRead | null = null
   #subscription: LeaseSubscription | null = null
   #endsWithServer: (() => void) | null = null
@@ -42,6 +43,11 @@ export class CallLease implements LeaseSubscriber {
     this.#config = config
     this.#caller = caller
     this.#isResumable = isResumable
+  }
+
+  get #controller(): AbortController {
+    this.#lazyController ??= new AbortController()
+    return this.#lazyController
   }
 
   get read(): SessionRead {

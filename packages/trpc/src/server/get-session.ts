@@ -1,7 +1,6 @@
 import { type AuthStore, ConfigurationError, type Session } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
-import { type AuthRequest, authRequest } from './auth-handle.ts'
-import { callLease, isLeased } from './call-lease.ts'
+import { authRequest, type SessionRead } from './auth-handle.ts'
 import type { StoreContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
 
@@ -11,25 +10,24 @@ import { toTRPCError } from './errors.ts'
  * @throws TRPCError whose cause is an `AuthError`, or a `ConfigurationError` if `ctx.db` has no auth store
  * @example const { userId } = await getSession(ctx)
  */
-export function getSession(ctx: StoreContext): Promise<Session> {
-  const { store, authenticate } = ctx.auth[authRequest]
-  // An action may run where no revocations are announced, so its reads aren't shared.
-  return store === undefined ? readSession(ctx, authenticate) : getFreshSession(ctx)
-}
-
-/** Returns the session like {@link getSession}, with a read that no other call has used. */
-export function getFreshSession(ctx: StoreContext): Promise<Session> {
-  return readSession(ctx, ctx.auth[authRequest].authenticateFresh)
-}
-
-async function readSession(ctx: StoreContext, authenticate: AuthRequest['authenticate']): Promise<Session> {
+export async function getSession(ctx: StoreContext): Promise<Session> {
   try {
-    const read = await authenticate(storeOf(ctx), ctx.auth[authRequest].kind)
-    if (isLeased(ctx.auth)) ctx.auth[callLease].begin(read)
-    return read.session
+    return (await readSession(ctx)).session
   } catch (error) {
     throw toTRPCError(error)
   }
+}
+
+export function readSession(ctx: StoreContext): Promise<SessionRead> {
+  const { store, kind, authenticate } = ctx.auth[authRequest]
+  // An action may run where no revocations are announced, so its reads aren't shared.
+  return store === undefined ? authenticate(storeOf(ctx), kind) : readFreshSession(ctx)
+}
+
+/** Reads the session like {@link readSession}, but for this call alone. */
+export function readFreshSession(ctx: StoreContext): Promise<SessionRead> {
+  const { kind, authenticateFresh } = ctx.auth[authRequest]
+  return authenticateFresh(storeOf(ctx), kind)
 }
 
 /** Returns the store of `ctx.db`, or the one that an action kept when it removed `db` from the context. */

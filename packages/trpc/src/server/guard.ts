@@ -1,5 +1,11 @@
 import { AuthError, type Identity, isAuthError, type Session, type SessionUser } from '@sallyport/core'
-import { type AuthHandle, authRequest } from './auth-handle.ts'
+import {
+  type AuthHandle,
+  type AuthRequest,
+  authRequest,
+  type SessionRead,
+  type Transport,
+} from './auth-handle.ts'
 import { CallLease, callLease, isLeased } from './call-lease.ts'
 import type { AuthContext, DatabaseContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
@@ -12,7 +18,30 @@ export interface AuthorizedHandle extends AuthHandle {
   readonly signal: AbortSignal
 }
 
-type LeasedHandle = AuthorizedHandle & { readonly [callLease]: CallLease }
+/** The handle of a guarded call. The one of an outer guard would have that guard's signal. */
+class GuardedHandle implements AuthorizedHandle {
+  readonly transport: Transport
+  readonly address: AuthHandle['address']
+  readonly [authRequest]: AuthRequest
+  readonly [callLease]: CallLease
+
+  constructor({ ctx, type, signal }: CallOptions<AuthContext>) {
+    const { transport, address, [authRequest]: request } = ctx.auth
+    this.transport = transport
+    this.address = address
+    this[authRequest] = { ...request, kind: type }
+    this[callLease] = new CallLease(ctx.auth, {
+      config: request.config,
+      caller: signal,
+      // A socket is closed instead, and tRPC's client continues its subscriptions on the next one.
+      isResumable: type === 'subscription' && transport === 'http',
+    })
+  }
+
+  get signal(): AbortSignal {
+    return this[callLease].signal
+  }
+}
 
 /** The context members that a session middleware adds. */
 export interface SessionContext {
@@ -29,17 +58,18 @@ export function isGuard(middleware: unknown): boolean {
   return typeof middleware === 'function' && brand in middleware
 }
 
-/** Creates a middleware that accepts a call if `get` returns a session, and adds the result of `add`. */
+interface GuardParts<Call> {
+  /** Runs both steps. Returns null for an anonymous caller who may continue. */
+  readonly read: (call: Call, auth: GuardedHandle) => Promise<SessionRead | null>
+  /** Returns further context members. */
+  readonly add?: ((call: Call, auth: GuardedHandle) => object) | undefined
+}
+
+/** Creates a middleware that accepts a call if `read` returns a session. */
 export function createGuard<Added extends object = object>(
-  get: (ctx: DatabaseContext) => Promise<Session>,
-  add?: (call: CallOptions, lease: CallLease) => Added,
+  parts: GuardParts<CallOptions<DatabaseContext>>,
 ): Middleware<DatabaseContext, SessionContext & Added> {
-  const guard: Middleware<DatabaseContext, SessionContext & Added> = async (call) => {
-    const auth = handleOf(call)
-    const session = await orReject(call, get({ db: call.ctx.db, auth }))
-    return runAuthorized(call, { auth, session, added: add?.(call, auth[callLease]) })
-  }
-  return markGuard(guard)
+  return markGuard((call: CallOptions<DatabaseContext>) => guardCall(call, parts))
 }
 
 export function markGuard<Guard extends object>(guard: Guard): Guard {
@@ -47,71 +77,59 @@ export function markGuard<Guard extends object>(guard: Guard): Guard {
   return guard
 }
 
-/** Rejects a call with the error of a promise. The resolver hasn't run, so the client may replay the call. */
-export async function orReject<Value>(call: { path: string }, promise: Promise<Value>): Promise<Value> {
+/** Runs both steps and then the rest of the call, whose streams end with the session. */
+export async function guardCall<Call extends CallOptions<AuthContext>>(
+  call: Call,
+  { read, add }: GuardParts<Call>,
+): ReturnType<Middleware<AuthContext, SessionContext>> {
+  const { next, type } = call
+  const auth = new GuardedHandle(call)
+  const { [authRequest]: request, [callLease]: lease } = auth
+  let found: SessionRead | null
   try {
-    return await promise
+    found = await read(call, auth)
   } catch (error) {
+    // The resolver hasn't run, so the client may replay the call.
     throw toTRPCError(error, call)
   }
-}
+  if (found === null) return next({ ctx: { identity: null, session: null, user: null } })
+  lease.begin(found)
+  const { identity, session } = found
+  request.identity = identity
+  const release = type === 'subscription' ? reserveSubscription(call) : null
+  const members = { identity, session, user: session.user, auth }
+  const result = await next({ ctx: add === undefined ? members : { ...add(call, auth), ...members } })
 
-/** Creates the handle of a call. Spreading the handle of an outer guard would use that guard's signal. */
-export function handleOf(call: CallOptions<AuthContext>): LeasedHandle {
-  const { transport, address, [authRequest]: request } = call.ctx.auth
-  const lease = new CallLease(call.ctx.auth, {
-    config: request.config,
-    caller: call.signal,
-    // A socket is closed instead, and tRPC's client continues its subscriptions on the next one.
-    isResumable: call.type === 'subscription' && transport === 'http',
-  })
-  return {
-    transport,
-    address,
-    [authRequest]: { ...request, kind: call.type },
-    [callLease]: lease,
-    get signal() {
-      return lease.signal
-    },
-  }
-}
-
-export async function runAuthorized(
-  call: CallOptions<AuthContext>,
-  { auth, session, added }: { auth: LeasedHandle; session: Session; added?: object | undefined },
-): ReturnType<Middleware<DatabaseContext, SessionContext>> {
-  const { ctx, next, type } = call
-  const { carriesStreams, limiter } = ctx.auth[authRequest]
-  const lease = auth[callLease]
-  const { identity } = lease.read
-  auth[authRequest].identity = identity
-  const release = reserveSubscription(call)
-  const result = await next({ ctx: { ...added, identity, session, user: session.user, auth } })
-
-  if (!result.ok || !isStream(result.data)) release?.()
-  if (result.ok) {
-    // This transport never reads the stream, so abort it here or the resolver's work leaks.
-    if (type !== 'subscription' && !carriesStreams && isStream(result.data)) lease.abandon()
-    const openStream = () => {
-      release?.()
-      return lease.openStream()
-    }
-    const writable = limiter?.writable
-    const data = guardOutput(result.data, { openStream, isStreamed: carriesStreams, writable })
+  if (result.ok && (request.carriesStreams || isStream(result.data))) {
+    const data = guardStreams(result.data, auth, release)
     if (data !== result.data) return { ...result, data }
   }
+  release?.()
   lease.end()
   // An AuthError from the resolver, such as a lost database, keeps its reason.
-  if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause)) {
+  if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause))
     return { ...result, error: toTRPCError(result.error.cause) }
-  }
   return result
 }
 
+/** @param release releases the place of a subscription on its socket */
+function guardStreams(data: unknown, auth: GuardedHandle, release: (() => void) | null): unknown {
+  const lease = auth[callLease]
+  const { kind, carriesStreams, limiter } = auth[authRequest]
+  if (!isStream(data)) release?.()
+  // This transport never reads the stream, so abort it here or the resolver's work leaks.
+  else if (kind !== 'subscription' && !carriesStreams) lease.abandon()
+  const openStream = () => {
+    release?.()
+    return lease.openStream()
+  }
+  return guardOutput(data, { openStream, isStreamed: carriesStreams, writable: limiter?.writable })
+}
+
 /** Reserves a place on the socket for a subscription, once per call. Returns a function that releases it. */
-function reserveSubscription({ ctx, type, path }: CallOptions<AuthContext>): (() => void) | null {
+function reserveSubscription({ ctx, path }: CallOptions<AuthContext>): (() => void) | null {
   const { limiter } = ctx.auth[authRequest]
-  if (type !== 'subscription' || limiter === undefined || isLeased(ctx.auth)) return null
+  if (limiter === undefined || isLeased(ctx.auth)) return null
   const release = limiter.reserveSubscription()
   if (release !== null) return release
   throw toTRPCError(new AuthError('RATE_LIMITED', { retryAfterSeconds: 5 }), { path })

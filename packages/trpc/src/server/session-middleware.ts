@@ -2,9 +2,10 @@ import type { AuthConfig, Identity, Session, SessionUser } from '@sallyport/core
 import { AuthError, isAuthError } from '@sallyport/core'
 import { denial, isFresh, requirePositive } from '@sallyport/core/internal/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
+import { callLease } from './call-lease.ts'
 import type { DatabaseContext } from './context.ts'
-import { getFreshSession, getSession } from './get-session.ts'
-import { createGuard, handleOf, orReject, runAuthorized, type SessionContext } from './guard.ts'
+import { readFreshSession, readSession } from './get-session.ts'
+import { createGuard, guardCall, type SessionContext } from './guard.ts'
 import type { Middleware } from './middleware.ts'
 import { createTransaction, type TransactionContext } from './transaction.ts'
 
@@ -14,7 +15,9 @@ import { createTransaction, type TransactionContext } from './transaction.ts'
  *
  * @example export const protectedProcedure = t.procedure.use(sessionMiddleware)
  */
-export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = createGuard(getSession)
+export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = createGuard({
+  read: ({ ctx: { db } }, auth) => readSession({ db, auth }),
+})
 
 /** The context members that {@link sensitiveSessionMiddleware} adds. */
 export interface SensitiveSessionContext extends SessionContext, TransactionContext {}
@@ -64,15 +67,15 @@ export function createSensitiveSessionMiddleware({
 function sensitive(
   errorOf: (session: Session, config: AuthConfig) => AuthError | null,
 ): SensitiveSessionMiddleware {
-  async function getSensitiveSession(ctx: DatabaseContext): Promise<Session> {
-    const session = await getFreshSession(ctx)
-    const error = errorOf(session, ctx.auth[authRequest].config)
-    if (error !== null) throw error
-    return session
-  }
-  return createGuard(getSensitiveSession, (call, lease) => ({
-    transaction: createTransaction(call, lease, errorOf),
-  }))
+  return createGuard({
+    async read({ ctx: { db } }, auth) {
+      const read = await readFreshSession({ db, auth })
+      const error = errorOf(read.session, auth[authRequest].config)
+      if (error !== null) throw error
+      return read
+    },
+    add: (call, auth) => ({ transaction: createTransaction(call, auth[callLease], errorOf) }),
+  })
 }
 
 /** The context members that {@link optionalSessionMiddleware} adds: all null, or none. */
@@ -91,20 +94,14 @@ export interface OptionalSessionContext {
  * const publicProcedure = t.procedure.use(optionalSessionMiddleware)
  * const greeting = publicProcedure.query(({ ctx }) => ctx.user?.name ?? 'guest')
  */
-export const optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSessionContext> = async (
-  call,
-) => {
-  const auth = handleOf(call)
-  const optional = getSession({ db: call.ctx.db, auth }).catch((error) => nullIfAnonymous(error, auth))
-  const session = await orReject(call, optional)
-  if (session === null) return call.next({ ctx: { identity: null, session: null, user: null } })
-  return runAuthorized(call, { auth, session })
-}
+export const optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSessionContext> = (call) =>
+  guardCall(call, {
+    read: ({ ctx: { db } }, auth) => readSession({ db, auth }).catch((error) => nullIfAnonymous(error, auth)),
+  })
 
 /** Returns null for the error of an anonymous caller, and throws any other. */
-function nullIfAnonymous(error: Error, auth: AuthHandle): null {
-  const { cause } = error
-  if (!isAuthError(cause)) throw error
+function nullIfAnonymous(cause: unknown, auth: AuthHandle): null {
+  if (!isAuthError(cause)) throw cause
   const { reason } = cause
   const { config, hasSessionCookie, isIdentified } = auth[authRequest]
   if (reason === 'SESSION_NOT_FOUND' || reason === 'SESSION_EXPIRED') return null

@@ -32,7 +32,7 @@ export interface LookupOptions {
  */
 function batchStatement(sql: SessionSql, ids: IdTypes): string {
   return statementFrom(
-    `unnest(${onPrimary('$1')}::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)`,
+    `unnest(${onPrimary('$1::text')}::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)`,
     sql,
   )
 }
@@ -42,12 +42,13 @@ function batchStatement(sql: SessionSql, ids: IdTypes): string {
  * each lookup, which takes as long as running it.
  */
 function singleStatement(sql: SessionSql, ids: IdTypes): string {
-  const key = `select (${onPrimary('$1')}::${ids.session}[])[1], ($2::${ids.user}[])[1], 1`
+  // The cast is inside, so it fails even if no session is found.
+  const key = `select $1::${ids.session}, $2::${ids.user}, ${onPrimary("'1'")}::float8`
   return statementFrom(`(${key}) as k("id", "userId", place)`, sql)
 }
 
 function statementFrom(keys: string, { session, user }: SessionSql): string {
-  return `select k.place::int4, ${session.columns}, ${user.columns}${session.added}${user.added}
+  return `select k.place::float8, ${session.columns}, ${user.columns}${session.added}${user.added}
     from ${keys}
     join ${session.table} s on s.${session.id} = k."id" and s.${session.userId} = k."userId"
     join ${user.table} u on u.${user.id} = s.${session.userId}`
@@ -73,14 +74,19 @@ export function postgresLookups(
     { query }: LookupConnection,
     keys: readonly SessionKey[],
   ): Promise<(StoredSession | null)[]> {
-    const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
-    const statement = { ...(keys.length === 1 ? single : batch), values, rowMode: 'array' } as const
+    const [key] = keys
+    const isSingle = keys.length === 1 && key !== undefined
+    const values = isSingle
+      ? [key.sessionId, key.userId]
+      : [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
+    const statement = { ...(isSingle ? single : batch), values, rowMode: 'array' } as const
     const found = await withDeadline(named(query)<[place: number, ...LookupValues]>(statement), timeoutMs)
-    const sessions = new Map(found.rows.map(([place, ...values]) => [place, values]))
-    return keys.map((key, index) => {
-      const values = sessions.get(index + 1)
-      return values === undefined ? null : sessionOf(key, values, added)
-    })
+    const sessions: (StoredSession | null)[] = keys.map(() => null)
+    for (const [place, ...values] of found.rows) {
+      const key = keys[place - 1]
+      if (key !== undefined) sessions[place - 1] = sessionOf(key, values, added)
+    }
+    return sessions
   }
 
   const { find, ...lookups } = lookupQueue({

@@ -115,8 +115,8 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     opened: connections.opened,
     current: connections.current,
     spare: connections.spare,
-    async find(key) {
-      if (outage !== null) throw unavailable(outage)
+    find(key) {
+      if (outage !== null) return Promise.reject(unavailable(outage))
       const found = Promise.withResolvers<StoredSession | null>()
       queue.push({ ...found, key, deadline: performance.now() + timeoutMs, isRetry: false })
       send()

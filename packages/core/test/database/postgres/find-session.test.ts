@@ -60,10 +60,10 @@ async function open(options?: PostgresOptions, url = database.url, port = server
 
 /** Returns whether the statement is a lookup. */
 function lookupIds(statement: unknown): string[][] {
-  const { name, values } = statement as { name?: string; values?: [string[], string[]] }
-  return name?.startsWith('sallyport_lookup') === true && values !== undefined && values[0].length > 0
-    ? [values[0]]
-    : []
+  const { name, values } = statement as { name?: string; values?: (string | string[])[] }
+  // One id isn't sent as an array.
+  const ids = [values?.[0] ?? []].flat()
+  return name?.startsWith('sallyport_lookup') === true && ids.length > 0 ? [ids] : []
 }
 
 /** Returns the idle lookup connections, oldest first. */

@@ -16,9 +16,9 @@ export async function checkPrimary(query: Query): Promise<void> {
 }
 
 /**
- * Returns an expression for an array parameter that fails on a server in recovery. The message appears as a
- * malformed array.
+ * Returns an expression for a text that is cast to an array or a number, which fails on a server in recovery.
+ * The message appears as a malformed value.
  */
-export function onPrimary(parameter: string): string {
-  return `(case when pg_is_in_recovery() then ${literal(IN_RECOVERY)} else ${parameter}::text end)`
+export function onPrimary(text: string): string {
+  return `(case when pg_is_in_recovery() then ${literal(IN_RECOVERY)} else ${text} end)`
 }
