@@ -1,3 +1,4 @@
+import { isAuthError } from '@sallyport/core'
 import {
   authErrorData,
   type HttpContextOptions,
@@ -9,12 +10,17 @@ import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { admin, organization } from 'better-auth/plugins'
+import { cookieOf } from './open-scene.ts'
 
 /** Options with columns of every type. */
 export const COLUMNS = {
   baseURL: 'http://localhost:3000',
   secret: 'a-secret-of-at-least-32-characters-for-tests',
-  emailAndPassword: { enabled: true },
+  emailAndPassword: {
+    enabled: true,
+    // Its own takes a tenth of a second.
+    password: { hash: async (text: string) => text, verify: async () => true },
+  },
   // Better Auth 1.7.0 writes the names of tables into the plugins.
   get plugins() {
     return [admin(), organization()] satisfies [unknown, unknown]
@@ -60,6 +66,10 @@ export function createApp(
     me: t.procedure.use(sessionMiddleware).query(({ ctx: { session, user } }) => {
       seen = { session, user }
     }),
+    live: t.procedure.use(sessionMiddleware).subscription(async function* ({ ctx: { auth } }) {
+      yield 'open'
+      await new Promise((resolve) => auth.signal.addEventListener('abort', resolve))
+    }),
     write: t.procedure.use(sensitiveSessionMiddleware).query(async ({ ctx }) => {
       await beforeWriting()
       seen = await ctx.transaction(async () => 'written')
@@ -72,14 +82,20 @@ export function createApp(
     beforeWriting(run: () => Promise<unknown>) {
       beforeWriting = run
     },
-    /** Signs up, in an organization, and returns the cookie. */
     async signUp() {
-      const { headers } = await auth.api.signUpEmail({ body: ADA, returnHeaders: true })
-      const cookie = headers
-        .getSetCookie()
-        .map((line) => line.split(';')[0])
-        .join('; ')
-      return { cookie, headers: new Headers({ cookie }) }
+      return cookieOf((await auth.api.signUpEmail({ body: ADA, returnHeaders: true })).headers)
+    },
+    async signIn() {
+      return cookieOf((await auth.api.signInEmail({ body: ADA, returnHeaders: true })).headers)
+    },
+    /** Opens a stream, and returns a promise of the reason for which it ends. */
+    async openStream(cookie: string): Promise<{ readonly ended: Promise<unknown> }> {
+      const context = { ...guard.headers({ cookie, 'sec-fetch-site': 'same-origin' }), db: guard.attach(db) }
+      const stream = await router.createCaller(context).live()
+      const iterator = stream[Symbol.asyncIterator]()
+      await iterator.next()
+      const reasonOf = ({ cause }: { readonly cause?: unknown }) => isAuthError(cause) && cause.reason
+      return { ended: iterator.next().catch(reasonOf) }
     },
     /** Returns what a procedure receives, or the reason for which it isn't run. */
     async call(cookie: string, procedure: 'me' | 'write' = 'me'): Promise<unknown> {
