@@ -1,3 +1,4 @@
+import { isAuthError } from '@sallyport/core'
 import { sensitiveSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
 import { type BetterAuthGuardOptions, betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -38,6 +39,11 @@ const ADA = {
   note: 'hidden',
 }
 
+function signedIn(headers: Headers) {
+  const cookie = cookieOf(headers)
+  return { cookie, headers: new Headers({ cookie }) }
+}
+
 /** An app whose procedures are guarded, and which signs users in with Better Auth. */
 export function createApp(
   options: Omit<typeof COLUMNS, 'plugins'> & BetterAuthOptions,
@@ -52,6 +58,10 @@ export function createApp(
     me: t.procedure.use(sessionMiddleware).query(({ ctx: { session, user } }) => {
       seen = { session, user }
     }),
+    live: t.procedure.use(sessionMiddleware).subscription(async function* ({ ctx: { auth } }) {
+      yield 'open'
+      await new Promise((resolve) => auth.signal.addEventListener('abort', resolve))
+    }),
     write: t.procedure.use(sensitiveSessionMiddleware).query(async ({ ctx }) => {
       await beforeWriting()
       seen = await ctx.transaction(async () => 'written')
@@ -64,11 +74,22 @@ export function createApp(
     beforeWriting(run: () => Promise<unknown>) {
       beforeWriting = run
     },
-    /** Signs up, in an organization, and returns the cookie. */
     async signUp() {
       const { headers } = await auth.api.signUpEmail({ body: ADA, returnHeaders: true })
-      const cookie = cookieOf(headers)
-      return { cookie, headers: new Headers({ cookie }) }
+      return signedIn(headers)
+    },
+    async signIn() {
+      const { headers } = await auth.api.signInEmail({ body: ADA, returnHeaders: true })
+      return signedIn(headers)
+    },
+    /** Opens a stream, and returns a promise of the reason for which it ends. */
+    async openStream(cookie: string): Promise<{ readonly ended: Promise<unknown> }> {
+      const context = { ...guard.headers({ cookie, 'sec-fetch-site': 'same-origin' }), db: guard.attach(db) }
+      const stream = await router.createCaller(context).live()
+      const iterator = stream[Symbol.asyncIterator]()
+      await iterator.next()
+      const reasonOf = ({ cause }: { readonly cause?: unknown }) => isAuthError(cause) && cause.reason
+      return { ended: iterator.next().catch(reasonOf) }
     },
     /** Returns what a procedure receives, or the reason for which it isn't run. */
     async call(cookie: string, procedure: 'me' | 'write' = 'me'): Promise<unknown> {
