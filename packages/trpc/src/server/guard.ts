@@ -8,7 +8,7 @@ import {
 } from './auth-handle.ts'
 import { CallLease, callLease, isLeased } from './call-lease.ts'
 import type { AuthContext, DatabaseContext } from './context.ts'
-import { toTRPCError } from './errors.ts'
+import { reportError, toTRPCError } from './errors.ts'
 import { guardOutput, isStream } from './guard-output.ts'
 import type { CallOptions, Middleware } from './middleware.ts'
 
@@ -25,13 +25,14 @@ class GuardedHandle implements AuthorizedHandle {
   readonly [authRequest]: AuthRequest
   readonly [callLease]: CallLease
 
-  constructor({ ctx, type, signal }: CallOptions<AuthContext>) {
+  constructor({ ctx, path, type, signal }: CallOptions<AuthContext>) {
     const { transport, address, [authRequest]: request } = ctx.auth
     this.transport = transport
     this.address = address
-    this[authRequest] = { ...request, kind: type }
+    this[authRequest] = { ...request, kind: type, path }
     this[callLease] = new CallLease(ctx.auth, {
       config: request.config,
+      path,
       caller: signal,
       // A socket is closed instead, and tRPC's client continues its subscriptions on the next one.
       isResumable: type === 'subscription' && transport === 'http',
@@ -82,7 +83,7 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
   call: Call,
   { read, add }: GuardParts<Call>,
 ): ReturnType<Middleware<AuthContext, SessionContext>> {
-  const { next, type } = call
+  const { next, path, type } = call
   const auth = new GuardedHandle(call)
   const { [authRequest]: request, [callLease]: lease } = auth
   let found: SessionRead | null
@@ -90,7 +91,8 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
     found = await read(call, auth)
   } catch (error) {
     // The resolver hasn't run, so the client may replay the call.
-    throw toTRPCError(error, call)
+    const step = request.isIdentified() ? 'step2' : 'step1'
+    throw reportError(toTRPCError(error, call), { path, step }, request.config)
   }
   if (found === null) return next({ ctx: { identity: null, session: null, user: null } })
   lease.begin(found)
@@ -107,8 +109,10 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
   release?.()
   lease.end()
   // An AuthError from the resolver, such as a lost database, keeps its reason.
-  if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause))
-    return { ...result, error: toTRPCError(result.error.cause) }
+  if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause)) {
+    const error = toTRPCError(result.error.cause)
+    return { ...result, error: reportError(error, { path, step: 'procedure' }, request.config) }
+  }
   return result
 }
 
