@@ -18,8 +18,12 @@ export interface AuthorizedHandle extends AuthHandle {
   readonly signal: AbortSignal
 }
 
+interface LeasedHandle extends AuthorizedHandle {
+  readonly [callLease]: CallLease
+}
+
 /** The handle of a guarded call. The one of an outer guard would have that guard's signal. */
-class GuardedHandle implements AuthorizedHandle {
+class GuardedHandle implements LeasedHandle {
   readonly transport: Transport
   readonly address: AuthHandle['address']
   readonly [authRequest]: AuthRequest
@@ -61,9 +65,9 @@ export function isGuard(middleware: unknown): boolean {
 
 interface GuardParts<Call> {
   /** Runs both steps. Returns null for an anonymous caller who may continue. */
-  readonly read: (call: Call, auth: GuardedHandle) => Promise<SessionRead | null>
+  readonly read: (call: Call, auth: LeasedHandle) => Promise<SessionRead | null>
   /** Returns further context members. */
-  readonly add?: ((call: Call, auth: GuardedHandle) => object) | undefined
+  readonly add?: ((call: Call, auth: LeasedHandle) => object) | undefined
 }
 
 /** Creates a middleware that accepts a call if `read` returns a session. */
@@ -117,7 +121,7 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
 }
 
 /** @param release releases the place of a subscription on its socket */
-function guardStreams(data: unknown, auth: GuardedHandle, release: (() => void) | null): unknown {
+function guardStreams(data: unknown, auth: LeasedHandle, release: (() => void) | null): unknown {
   const lease = auth[callLease]
   const { kind, carriesStreams, limiter } = auth[authRequest]
   if (!isStream(data)) release?.()
