@@ -3,7 +3,8 @@ import { createAuthClient } from '@sallyport/trpc/client'
 import { createServerAuth } from '@sallyport/trpc/ssr'
 import { betterAuth } from 'better-auth'
 import { describe, expect, test, vi } from 'vitest'
-import { COOKIE, createJwtScene, ORIGIN, PASSWORD } from './jwt-scene.ts'
+import { ORIGIN, PASSWORD } from './create-auth.ts'
+import { COOKIE, createJwtScene } from './jwt-scene.ts'
 
 const scene = await createJwtScene()
 const { auth, browse, database, send } = scene

@@ -14,8 +14,8 @@ import { memberOf, textOf } from './member.ts'
 import type { BetterAuthSource } from './source.ts'
 import { describeTables } from './tables.ts'
 
-/** A store on Better Auth's tables. The first lookup opens it. */
-export interface BetterAuthStore {
+/** A store for sessions in Better Auth's database. The first lookup opens it. */
+export interface DatabaseStore {
   readonly store: AuthStore
   /** Registers the app's database client. Only the first one is used. */
   attach(db: object): void
@@ -31,7 +31,7 @@ interface StoreOptions {
   readonly client?: DatabaseClient | undefined
 }
 
-export function betterAuthStore(source: BetterAuthSource, { config, client }: StoreOptions): BetterAuthStore {
+export function databaseStore(source: BetterAuthSource, { config, client }: StoreOptions): DatabaseStore {
   let db: object | undefined
   const opening = openOnce(
     async () => {
