@@ -21,6 +21,7 @@ interface Fields {
   'admin revokes': { node: Node; session: Index }
   'revoke behind a lock': { node: Node; session: Index }
   'row is deleted': { session: Index }
+  'row expires': { session: Index }
   ban: { node: Node; seconds: number | null }
   unban: { node: Node }
   'ban by hand': { banned: boolean }
@@ -73,6 +74,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   weigh(1, fc.record({ do: of('admin revokes'), node, session: index })),
   weigh(1, fc.record({ do: of('revoke behind a lock'), node, session: index })),
   weigh(1, fc.record({ do: of('row is deleted'), session: index })),
+  weigh(1, fc.record({ do: of('row expires'), session: index })),
   weigh(2, fc.record({ do: of('ban'), node, seconds: fc.constantFrom(null, 60) })),
   weigh(1, fc.record({ do: of('unban'), node })),
   weigh(1, fc.record({ do: of('ban by hand'), banned: fc.boolean() })),

@@ -67,6 +67,16 @@ export async function deleteRow(world: World, index: number): Promise<void> {
   session.isDeleted = true
 }
 
+/** A hand in the database sets the end to now. */
+export async function expireRow(world: World, index: number): Promise<void> {
+  const { system, model, ids } = world
+  const session = sessionAt(world, index)
+  if (session === undefined) return
+  const now = system.clock.now().toISOString()
+  await system.engine.run(`update session set "expiresAt" = '${now}' where id = '${ids.get(session)}'`)
+  session.expiresAt = model.now
+}
+
 export async function ban(world: World, { node, seconds }: Command<'ban'>): Promise<void> {
   const { model, userId } = world
   const body = { userId, ...(seconds !== null && { expiresIn: seconds }) }

@@ -14,6 +14,7 @@ import {
   ban,
   banByHand,
   deleteRow,
+  expireRow,
   removeOldestKey,
   revokeAsAdmin,
   revokeBehindLock,
@@ -105,6 +106,8 @@ async function perform(world: World, command: Command): Promise<unknown> {
       return revokeBehindLock(world, command)
     case 'row is deleted':
       return deleteRow(world, command.session)
+    case 'row expires':
+      return expireRow(world, command.session)
     case 'ban':
       return ban(world, command)
     case 'unban':
