@@ -82,8 +82,8 @@ export async function revokeOwn(
 
 export async function changePasswordStep(world: World, command: Command<'change password'>): Promise<void> {
   const { system, model, modelNodes, jars } = world
-  const { node, browser, endsOthers } = command
-  const jar = jars[browser]
+  const { node, browser, endsOthers, withSecret } = command
+  const jar = withSecret ? jars[browser] : { ...jars[browser], secret: null }
   const newPassword = `copper lantern ${crypto.randomUUID()}`
   const body = { currentPassword: world.password, newPassword, revokeOtherSessions: endsOthers }
   const caller = { ...callerOf(world, jar), body }

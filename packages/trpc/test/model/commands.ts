@@ -25,7 +25,7 @@ interface Fields {
   ban: { node: Node; seconds: number | null }
   unban: { node: Node }
   'ban by hand': { banned: boolean }
-  'change password': { node: Node; browser: Browser; endsOthers: boolean }
+  'change password': { node: Node; browser: Browser; endsOthers: boolean; withSecret: boolean }
   'rotate keys': object
   'remove oldest key': { leaked: boolean }
   'time passes': { seconds: number }
@@ -40,6 +40,7 @@ export type Command<Name extends keyof Fields = keyof Fields> = {
 
 const node = fc.constantFrom<Node[]>(0, 1)
 const browser = fc.constantFrom<Browser[]>(0, 0, 0, 1)
+const usually = fc.constantFrom(true, true, true, false)
 const index = fc.nat(7)
 const transport = fc.constantFrom<Transport[]>(
   'createCaller',
@@ -78,7 +79,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   weigh(2, fc.record({ do: of('ban'), node, seconds: fc.constantFrom(null, 60) })),
   weigh(1, fc.record({ do: of('unban'), node })),
   weigh(1, fc.record({ do: of('ban by hand'), banned: fc.boolean() })),
-  weigh(2, fc.record({ do: of('change password'), node, browser, endsOthers: fc.boolean() })),
+  weigh(
+    2,
+    fc.record({ do: of('change password'), node, browser, endsOthers: fc.boolean(), withSecret: usually }),
+  ),
   weigh(1, fc.record({ do: of('rotate keys') })),
   weigh(1, fc.record({ do: of('remove oldest key'), leaked: fc.boolean() })),
   weigh(4, fc.record({ do: of('time passes'), seconds })),
@@ -90,8 +94,7 @@ function weigh<Value extends Command>(weight: number, arbitrary: fc.Arbitrary<Va
   return { weight, arbitrary }
 }
 
-/** Up to this many steps. */
-export const MAX_STEPS = 16
+const MAX_STEPS = 16
 
 /** Random histories, which shrink to fewer and simpler steps. */
 export const histories: fc.Arbitrary<Command[]> = fc.array(command, {

@@ -61,7 +61,7 @@ function endOf(session: Session): Pick<Verdict, 'change'> {
   return session.isDeleted ? {} : { change }
 }
 
-/** Ends a session, whoever does it: its user, an admin, or a deleted row. */
+/** The user, an admin, or a hand in the database ends a session. */
 export const revoke = (session: Session): Verdict => ({ outcome: 'accepted', ...endOf(session) })
 
 /** A secret from before a proof is a leftover copy. One that was rotated out earlier was copied and used. */

@@ -13,7 +13,7 @@ export interface Account {
 /** The ways to end a session: here, or on another node. */
 export type End = 'sign out' | 'revoke' | 'revoke elsewhere'
 
-/** One session from its sign-in to its end, with calls, a socket, and two streams. Throws at a wrong answer. */
+/** Runs one session from its sign-in to its end, with calls and two streams. Throws at a wrong answer. */
 export async function live(
   node: Node,
   account: Account,

@@ -22,13 +22,13 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 0)
 /** Sixty samples. */
 const SAMPLE_MS = MINUTES * 1_000
 /** Sessions at once. They take turns, so the server isn't saturated. */
-const [WORKERS, PAUSE_MS] = [4, 600]
+const [WORKERS, PAUSE_MS] = [4, 250]
 const STANDING = 10
 const ENDS: readonly End[] = ['sign out', 'revoke', 'revoke elsewhere']
 
 /**
- * How much each measure may grow for each session that has come and gone, and beyond that in total: pages that
- * SQLite caches, compiled code, and timers that are just set.
+ * How much each measure may grow for each session that has come and gone, and in total: SQLite caches pages,
+ * and V8 compiles code.
  */
 const BOUNDS: Readonly<Record<keyof Sample, { readonly perSession: number; readonly total: number }>> = {
   heapBytes: { perSession: 200, total: 512 * 1_024 },
