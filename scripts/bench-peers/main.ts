@@ -1,7 +1,7 @@
 /**
  * `pnpm bench:peers`: compares servers whose procedures are guarded by Sallyport, Better Auth, Auth.js, or
  * code by hand. Each has its own process, and they take turns. Prints Markdown tables of ratios: median,
- * lowest, and highest round. `--chart` also draws `docs/images/peers.svg`.
+ * lowest, and highest round. `BENCH_SECONDS` is the time of each run, by default 1. `--chart` also draws `docs/images/peers.svg`.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
@@ -20,6 +20,7 @@ import { isPinned, seedPeer, startPeer } from './start-peer.ts'
 
 const RUN_MS = Number(process.env.BENCH_SECONDS ?? 1) * 1_000
 const ROUNDS = 5
+const STARTS = 3
 const SESSIONS = 1_024
 
 const root = mkdtempSync(join(tmpdir(), 'bench-peers-'))
@@ -57,11 +58,21 @@ for (const workload of WORKLOAD_NAMES) {
     })
 }
 await bound.stop()
+const load = loadavg()[1]?.toFixed(1)
+const day = new Date().toISOString().slice(0, 10)
+console.log(`${day}, Node ${process.version}, ${isPinned ? 'pinned' : 'not pinned'}, load ${load}`)
+console.log(versions.join(', '))
+printRates(comparisons)
+if (process.argv.includes('--chart'))
+  writeFileSync(
+    fileURLToPath(new URL('../../docs/images/peers.svg', import.meta.url)),
+    drawChart(comparisons),
+  )
 
 const onSqlite = peers.filter(({ database }) => database === 'SQLite')
 const unchecked = new Map<string, string[]>()
 const starts = new Map<ServerName, Start[]>()
-for (let round = 0; round < ROUNDS; round++) {
+for (let round = 0; round < STARTS; round++) {
   const servers = [
     ...onSqlite.map(({ name, databaseUrl, seeded }) => ({ name, databaseUrl, cookies: seeded.cookies })),
     { name: 'bound' as const, databaseUrl: '', cookies },
@@ -73,18 +84,7 @@ for (let round = 0; round < ROUNDS; round++) {
 }
 for (const { name, server, seeded } of onSqlite) unchecked.set(name, await probeChecks(server, seeded))
 
-const load = loadavg()[1]?.toFixed(1)
-console.log(
-  `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${isPinned ? 'pinned' : 'not pinned'}, load ${load}`,
-)
-console.log(versions.join(', '))
-printRates(comparisons)
 printRest({ starts, unchecked, bytes: await browserBytes() })
-if (process.argv.includes('--chart'))
-  writeFileSync(
-    fileURLToPath(new URL('../../docs/images/peers.svg', import.meta.url)),
-    drawChart(comparisons),
-  )
 await postgres.stop()
 rmSync(root, { recursive: true })
 process.exit()
