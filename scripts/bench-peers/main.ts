@@ -13,9 +13,9 @@ import { drawChart } from './draw-chart.ts'
 import { installPeers } from './install-peers.ts'
 import { measureInTurn, type Target, WORKLOAD_NAMES } from './measure-rates.ts'
 import { measureStart, type Start } from './measure-starts.ts'
-import { type DatabaseName, PEER_NAMES, type ServerName } from './peers.ts'
+import { type DatabaseName, PEER_NAMES, type PeerName, type ServerName } from './peers.ts'
 import { type Comparison, printRates, printRest } from './print-tables.ts'
-import { probeChecks } from './probe-checks.ts'
+import { type Probed, probeChecks } from './probe-checks.ts'
 import { isPinned, seedPeer, startPeer } from './start-peer.ts'
 
 const RUN_MS = Number(process.env.BENCH_SECONDS ?? 1) * 1_000
@@ -70,7 +70,7 @@ if (process.argv.includes('--chart'))
   )
 
 const onSqlite = peers.filter(({ database }) => database === 'SQLite')
-const unchecked = new Map<string, string[]>()
+const probed = new Map<PeerName, Probed>()
 const starts = new Map<ServerName, Start[]>()
 for (let round = 0; round < STARTS; round++) {
   const servers = [
@@ -82,9 +82,9 @@ for (let round = 0; round < STARTS; round++) {
     starts.set(name, [...(starts.get(name) ?? []), start])
   }
 }
-for (const { name, server, seeded } of onSqlite) unchecked.set(name, await probeChecks(server, seeded))
+for (const { name, server, seeded } of onSqlite) probed.set(name, await probeChecks(server, seeded))
 
-printRest({ starts, unchecked, bytes: await browserBytes() })
+printRest({ starts, probed, bytes: await browserBytes() })
 await postgres.stop()
 rmSync(root, { recursive: true })
 process.exit()

@@ -2,6 +2,7 @@ import { median } from '../../bench/compare.ts'
 import { type Rate, WORKLOAD_NAMES, type WorkloadName } from './measure-rates.ts'
 import type { Start } from './measure-starts.ts'
 import { type DatabaseName, PEER_NAMES, PEERS, type PeerName, type ServerName } from './peers.ts'
+import type { Probed } from './probe-checks.ts'
 
 /** Rates of a peer relative to the bound, by round. */
 export interface Comparison {
@@ -42,12 +43,12 @@ export function printRates(comparisons: readonly Comparison[]): void {
 
 interface Rest {
   readonly starts: ReadonlyMap<ServerName, readonly Start[]>
-  readonly unchecked: ReadonlyMap<string, readonly string[]>
+  readonly probed: ReadonlyMap<PeerName, Probed>
   readonly bytes: Partial<Record<PeerName, number>>
 }
 
 /** Prints the start beyond a bare server relative to ours, memory relative to a bare server, and the rest. */
-export function printRest({ starts, unchecked, bytes }: Rest): void {
+export function printRest({ starts, probed, bytes }: Rest): void {
   const bare = starts.get('bound') ?? []
   const own = starts.get('sallyport') ?? []
   const rows = PEER_NAMES.map((name) => {
@@ -60,10 +61,14 @@ export function printRest({ starts, unchecked, bytes }: Rest): void {
       compare((start, bare) => start.rss / bare.rss),
       compare((start, bare) => start.heapUsed / bare.heapUsed),
       bytes[name]?.toLocaleString('en') ?? 'none',
-      unchecked.get(name)?.join('; ') ?? '',
+      String(probed.get(name)?.failure ?? ''),
+      probed.get(name)?.unchecked.join('; ') || 'nothing that we tried',
     ]
   })
-  printTable(['', 'Cold start', 'Memory', 'Heap', 'Bytes in the browser', "Doesn't check"], rows)
+  printTable(
+    ['', 'Cold start', 'Memory', 'Heap', 'Bytes in the browser', 'Database fails', "Doesn't check"],
+    rows,
+  )
 }
 
 function format(values: readonly number[]): string {
