@@ -1,7 +1,8 @@
 /**
  * `pnpm bench:peers`: compares servers whose procedures are guarded by Sallyport, Better Auth, Auth.js, or
  * code by hand. Each has its own process, and they take turns. Prints Markdown tables of ratios: median,
- * lowest, and highest round. `BENCH_SECONDS` is the time of each run, by default 1. `--chart` also draws `docs/images/peers.svg`.
+ * lowest, and highest round. `BENCH_SECONDS` is the time of each run, by default 1. `--chart` also draws
+ * `docs/images/peers.svg`. The machine must be quiet: otherwise, the rates say little.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'

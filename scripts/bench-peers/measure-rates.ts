@@ -3,6 +3,9 @@ import type { RunningPeer } from './start-peer.ts'
 
 const CONNECTIONS = 32
 const BATCH = 10
+/** A server is warm after so many microseconds of processor time. On a busy machine, the limit ends it. */
+const WARM_PROCESSOR_TIME = 1_500_000
+const MAX_WARM_MS = 6_000
 
 /** A server with the cookies to call it with. */
 export interface Target {
@@ -14,6 +17,11 @@ export interface Target {
 export interface Rate {
   readonly perSecond: number
   readonly perProcessorSecond: number
+}
+
+interface Run extends Rate {
+  /** In microseconds. */
+  readonly processorTime: number
 }
 
 interface Workload {
@@ -43,21 +51,28 @@ export async function measureInTurn<Key>(
     [...targets].map(async ([key, target]) => [key, await prepare(workload, target)] as const),
   )
   const rates = new Map<Key, Rate[]>(loads.map(([key]) => [key, []]))
-  for (let round = -1; round < rounds; round++) {
-    const first = (round + 1) % loads.length
+  for (const [, load] of loads) await warmUp(load, runMs)
+  for (let round = 0; round < rounds; round++) {
+    const first = round % loads.length
     for (const [key, load] of [...loads.slice(first), ...loads.slice(0, first)]) {
       const rate = await load(runMs)
-      // The first round warms up.
-      if (round >= 0) rates.get(key)?.push(rate)
+      rates.get(key)?.push(rate)
     }
   }
   return rates
 }
 
+async function warmUp(load: (runMs: number) => Promise<Run>, runMs: number): Promise<void> {
+  const startedAt = performance.now()
+  let processorTime = 0
+  while (processorTime < WARM_PROCESSOR_TIME && performance.now() - startedAt < MAX_WARM_MS)
+    processorTime += (await load(runMs)).processorTime
+}
+
 async function prepare(
   name: WorkloadName,
   { server, cookies }: Target,
-): Promise<(runMs: number) => Promise<Rate>> {
+): Promise<(runMs: number) => Promise<Run>> {
   const workload: Workload = WORKLOADS[name]
   const hands = Array.from({ length: CONNECTIONS }, (_, hand) =>
     cookies.filter((_, i) => i % CONNECTIONS === hand),
@@ -65,13 +80,14 @@ async function prepare(
   const clients = await Promise.all(hands.map(([cookie = '']) => workload.connect(server.port, cookie)))
   const requests = hands.map((hand) => hand.map(workload.request))
   return async (runMs) => {
-    const { processor: before } = await server.usage()
+    const { processor: before } = await server.usage('processor')
     const startedAt = performance.now()
     const counts = await Promise.all(clients.map((client, i) => client(requests[i] ?? [], startedAt + runMs)))
     const seconds = (performance.now() - startedAt) / 1_000
-    const { processor: after } = await server.usage()
+    const { processor: after } = await server.usage('processor')
     const calls = counts.reduce((sum, count) => sum + count, 0) * workload.callsPerRequest
-    return { perSecond: calls / seconds, perProcessorSecond: (calls / (after - before)) * 1e6 }
+    const processorTime = after - before
+    return { perSecond: calls / seconds, perProcessorSecond: (calls / processorTime) * 1e6, processorTime }
   }
 }
 

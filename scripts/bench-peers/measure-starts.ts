@@ -28,7 +28,7 @@ export async function measureStart(
   const ms = performance.now() - startedAt
   for (let i = 0; i < CALLS; i += CONNECTIONS)
     await Promise.all(Array.from({ length: CONNECTIONS }, (_, connection) => call(i + connection)))
-  const { rss, heapUsed } = await server.usage()
+  const { rss, heapUsed } = await server.usage('memory')
   await server.stop()
   return { ms, rss, heapUsed }
 }

@@ -14,11 +14,11 @@ interface Place {
 /** A running server of one peer. */
 export interface RunningPeer {
   readonly port: number
-  usage(): Promise<Usage>
+  usage(question: 'processor' | 'memory'): Promise<Usage>
   stop(): Promise<void>
 }
 
-/** Microseconds of processor time so far, and bytes after a garbage collection. */
+/** Microseconds of processor time so far, and bytes. A question for the memory collects garbage first. */
 interface Usage {
   readonly processor: number
   readonly rss: number
@@ -48,9 +48,9 @@ export async function startPeer(name: ServerName, place: Place): Promise<Running
   const port = await firstMessage<number>(server)
   return {
     port,
-    async usage() {
+    async usage(question) {
       const answer = once(server, 'message')
-      server.send('usage')
+      server.send(question)
       const [usage] = await answer
       return usage
     },
