@@ -143,7 +143,8 @@ const MOMENTS = new Set(['expiresAt', 'lastAuthenticatedAt', 'rotatedAt', 'banEx
 /** All drivers read numbers the same way. ISO text isn't converted, so an invalid date fails only one row. */
 function moment(column: string, engine: Engine, dates: DateEncoding): string {
   if (dates === 'iso') return column
-  if (dates === 'timestamp') return `(extract(epoch from ${column}) * 1000)::float8`
+  // `extract` computes with decimals, which takes five times as long. A float is up to 0.06 ms too low.
+  if (dates === 'timestamp') return `floor(date_part('epoch', ${column}) * 1000 + 0.1)`
   if (dates === 'timestamptz')
     return `case when pg_typeof(${column}) = 'timestamptz'::regtype then ${moment(column, engine, 'timestamp')}
       else (${literal(WITHOUT_ZONE)} || pg_typeof(${column}))::float8 end`

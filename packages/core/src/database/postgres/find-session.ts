@@ -31,10 +31,8 @@ export interface LookupOptions {
  * the server each time: a pooler's connections outlive a server that becomes a replica.
  */
 function batchStatement(sql: SessionSql, ids: IdTypes): string {
-  return statementFrom(
-    `unnest(${onPrimary('$1::text')}::${ids.session}[], $2::${ids.user}[]) with ordinality as k("id", "userId", place)`,
-    sql,
-  )
+  const keys = `unnest(${onPrimary('$1::text')}::${ids.session}[], $2::${ids.user}[])`
+  return `select k.place::float8, ${statementFrom(`${keys} with ordinality as k("id", "userId", place)`, sql)}`
 }
 
 /**
@@ -44,11 +42,11 @@ function batchStatement(sql: SessionSql, ids: IdTypes): string {
 function singleStatement(sql: SessionSql, ids: IdTypes): string {
   // The cast is inside, so it fails even if no session is found.
   const key = `select $1::${ids.session}, $2::${ids.user}, ${onPrimary("'1'")}::float8`
-  return statementFrom(`(${key}) as k("id", "userId", place)`, sql)
+  return `select ${statementFrom(`(${key}) as k("id", "userId")`, sql)}`
 }
 
 function statementFrom(keys: string, { session, user }: SessionSql): string {
-  return `select k.place::float8, ${session.columns}, ${user.columns}${session.added}${user.added}
+  return `${session.columns}, ${user.columns}${session.added}${user.added}
     from ${keys}
     join ${session.table} s on s.${session.id} = k."id" and s.${session.userId} = k."userId"
     join ${user.table} u on u.${user.id} = s.${session.userId}`
@@ -69,20 +67,32 @@ export function postgresLookups(
   const single = statementOf(singleStatement(sql, ids))
   const batch = statementOf(batchStatement(sql, ids))
   const added = addedLists(columns)
+  const dedicated = limits.parallel === 1 ? driver.openLookups : undefined
+
+  async function run<Row>(
+    { lookUp }: LookupConnection,
+    { text, name }: Named,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    // The driver's own `query` is named already.
+    const query = dedicated ? named(lookUp) : lookUp
+    const result = query<Row>({ text, name, values, rowMode: 'array' })
+    return (await withDeadline(result, timeoutMs)).rows
+  }
 
   async function findAll(
-    { query }: LookupConnection,
+    connection: LookupConnection,
     keys: readonly SessionKey[],
   ): Promise<(StoredSession | null)[]> {
     const [key] = keys
-    const isSingle = keys.length === 1 && key !== undefined
-    const values = isSingle
-      ? [key.sessionId, key.userId]
-      : [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
-    const statement = { ...(isSingle ? single : batch), values, rowMode: 'array' } as const
-    const found = await withDeadline(named(query)<[place: number, ...LookupValues]>(statement), timeoutMs)
+    if (key !== undefined && keys.length === 1) {
+      const [row] = await run<LookupValues>(connection, single, [key.sessionId, key.userId])
+      return [row === undefined ? null : sessionOf(key, row, added)]
+    }
+    const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
+    const rows = await run<[place: number, ...LookupValues]>(connection, batch, values)
     const sessions: (StoredSession | null)[] = keys.map(() => null)
-    for (const [place, ...values] of found.rows) {
+    for (const [place, ...values] of rows) {
       const key = keys[place - 1]
       if (key !== undefined) sessions[place - 1] = sessionOf(key, values, added)
     }
@@ -91,10 +101,7 @@ export function postgresLookups(
 
   const { find, ...lookups } = lookupQueue({
     ...limits,
-    openConnections:
-      limits.parallel === 1 && driver.openLookups
-        ? driver.openLookups
-        : (events) => sharedLookups(driver, events),
+    openConnections: dedicated ?? ((events) => sharedLookups(driver, events)),
     prepare: (connection) => findAll(connection, []).then(() => {}, ignoreMissingTable),
     findAll,
     timeoutMs,
@@ -124,6 +131,8 @@ export function postgresTokens(query: Query, mapping?: StoreMapping): SessionSto
   }
 }
 
-function statementOf(text: string): Pick<Statement, 'text' | 'name'> {
+type Named = Required<Pick<Statement, 'text' | 'name'>>
+
+function statementOf(text: string): Named {
   return { text, name: statementName('lookup', text) }
 }

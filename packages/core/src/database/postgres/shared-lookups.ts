@@ -8,7 +8,7 @@ export function sharedLookups(
   { query }: Pick<PostgresDriver, 'query'>,
   { prepare, onReady }: LookupEvents,
 ): LookupConnections {
-  const shared = { query }
+  const shared = { query, lookUp: query }
   let isReady = false
   let isClosed = false
   const opened = prepare(shared).then(() => {

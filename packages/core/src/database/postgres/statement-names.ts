@@ -30,9 +30,8 @@ export function statementNames(): (query: Query) => Query {
   }
 
   return (query) => (statement) => {
-    const { name, ...unnamed } = statement
-    if (name === undefined) return query(statement)
-    if (!isNamed) return query(unnamed)
+    if (statement.name === undefined) return query(statement)
+    if (!isNamed) return query(withoutName(statement))
     const tried = version
     return query<never>(current(statement)).catch((error: unknown) => {
       const state = sqlState(error)
@@ -43,9 +42,13 @@ export function statementNames(): (query: Query) => Query {
       }
       if (!FOREIGN_NAMES.has(state)) throw error
       giveUpNames()
-      return query(unnamed)
+      return query(withoutName(statement))
     })
   }
+}
+
+function withoutName({ name: _, ...unnamed }: Statement): Statement {
+  return unnamed
 }
 
 /** Returns a name that no other text has. Stores with other columns or schemas may share a connection. */

@@ -50,6 +50,8 @@ export interface PostgresDriver {
 
 export interface LookupConnection {
   readonly query: Query
+  /** Runs a lookup, whose caller has a deadline and replaces the connection after it. */
+  readonly lookUp: Query
 }
 
 export interface LookupEvents {

@@ -1,7 +1,8 @@
 import type { Client } from 'pg'
+import { withDeadline } from '../../../protocol/deadline.ts'
 import { backOff } from '../../../protocol.ts'
 import { RECONNECT_PAUSE } from './attempts.ts'
-import type { LookupConnection, LookupConnections, LookupEvents } from './driver.ts'
+import type { LookupConnection, LookupConnections, LookupEvents, Query } from './driver.ts'
 import { pgQuery } from './pg-driver.ts'
 
 /** One connection runs the lookups, the other is a standby. */
@@ -11,9 +12,16 @@ interface PgLookupConnection extends LookupConnection {
   readonly client: Client
 }
 
+interface ConnectionOptions {
+  /** Connects without a timeout of statements: its timer would cost a twentieth of a lookup. */
+  readonly connect: () => Promise<Client>
+  /** Timeout of statements that aren't lookups. */
+  readonly timeoutMs: number
+}
+
 /** Keeps two connections for lookups, and replaces one that fails. */
 export function lookupConnections(
-  connect: () => Promise<Client>,
+  { connect, timeoutMs }: ConnectionOptions,
   { prepare, onReady, onOutage }: LookupEvents,
 ): LookupConnections {
   const connections: PgLookupConnection[] = []
@@ -44,7 +52,9 @@ export function lookupConnections(
   async function addConnection(): Promise<void> {
     const client = await connect()
     if (isClosed) return void client.end()
-    const connection = { client, query: pgQuery(client) }
+    const lookUp = pgQuery(client)
+    const query: Query = (statement) => withDeadline(lookUp(statement), timeoutMs)
+    const connection = { client, query, lookUp }
     preparing = prepare(connection)
     await preparing.catch((error: unknown) => {
       void client.end().catch(() => {})

@@ -28,13 +28,14 @@ export async function urlDriver(
 ): Promise<PostgresDriver> {
   const { Client, Pool } = await loadPg()
   const attempt = connectionAttempts(poolSize + DEDICATED_CONNECTIONS)
-  const config: ClientConfig = {
+  // A server that was stopped can't enforce its own timeout.
+  const timeoutMs = Math.min(statementTimeoutMs + 1_000, MAX_TIMER_MS)
+  const untimed: ClientConfig = {
     connectionString: url,
     statement_timeout: statementTimeoutMs,
-    // A server that was stopped can't enforce its own timeout.
-    query_timeout: Math.min(statementTimeoutMs + 1_000, MAX_TIMER_MS),
     keepAlive: true,
   }
+  const config: ClientConfig = { ...untimed, query_timeout: timeoutMs }
 
   class PrimaryClient extends Client {
     constructor(options?: ClientConfig) {
@@ -76,8 +77,8 @@ export async function urlDriver(
   })
   pool.on('error', () => {})
 
-  async function connect(name: string): Promise<Client> {
-    const client = new PrimaryClient({ ...config, application_name: name })
+  async function connect(options: ClientConfig): Promise<Client> {
+    const client = new PrimaryClient(options)
     await client.connect()
     return client
   }
@@ -85,10 +86,14 @@ export async function urlDriver(
   return {
     ...pgPoolDriver(pool),
     listen: async (channel, events) => {
-      const client = await connect('sallyport-listen')
+      const client = await connect({ ...config, application_name: 'sallyport-listen' })
       return pgListening(client, { channel, events, end: () => void client.end().catch(() => {}) })
     },
-    openLookups: (events) => lookupConnections(() => connect('sallyport-lookup'), events),
+    openLookups: (events) =>
+      lookupConnections(
+        { connect: () => connect({ ...untimed, application_name: 'sallyport-lookup' }), timeoutMs },
+        events,
+      ),
     async close() {
       if (!pool.ended && !pool.ending) await pool.end()
     },
