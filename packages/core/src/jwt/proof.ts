@@ -21,4 +21,5 @@ export interface Proof {
 }
 
 /** The identity behind a token that isn't a JWT, with the id of a key in `jwks`. */
-export type ProvedIdentity = Pick<Identity, 'userId' | 'sessionId' | 'keyId'>
+export type ProvedIdentity = Pick<Identity, 'userId' | 'sessionId' | 'keyId'> &
+  Partial<Pick<Identity, 'version'>>

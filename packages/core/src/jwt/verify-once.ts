@@ -32,8 +32,8 @@ export async function verifyOnce(
  */
 export function verifyProof(token: string, proof: Proof, config: AuthConfig): Promise<Identity> {
   return verifyOnce(token, { config, now: config.now() }, async () => {
-    const { userId, sessionId, keyId } = await prove(token, proof, config)
-    return { userId, sessionId, keyId, version: null, issuer: config.issuer, expiresAt: NEVER }
+    const { userId, sessionId, keyId, version = null } = await prove(token, proof, config)
+    return { userId, sessionId, keyId, version, issuer: config.issuer, expiresAt: NEVER }
   })
 }
 

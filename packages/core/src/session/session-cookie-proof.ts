@@ -16,9 +16,10 @@ export interface SessionCookieOptions {
   readonly secret: string | (() => string) | null
   /**
    * Returns the ids of the session with this token and of its user; null if the session doesn't exist. Called
-   * once for each token, so the ids must never change. If it throws, the call gets 503.
+   * once for each token, so the ids must never change. If it throws, the call gets 503. Return a `version`,
+   * which Step 2 compares with the row, if a new session may get the id of a deleted one.
    */
-  readonly findSession: (token: string) => Promise<SessionKey | null>
+  readonly findSession: (token: string) => Promise<(SessionKey & { readonly version?: number }) | null>
 }
 
 /**
@@ -49,7 +50,7 @@ export function sessionCookieProof({ cookie, secret, findSession }: SessionCooki
       const { token, keyId } = await jwks.verify(value)
       const key = await findSession(token)
       if (key === null) throw new AuthError('SESSION_NOT_FOUND')
-      return { sessionId: key.sessionId, userId: key.userId, keyId }
+      return { ...key, keyId }
     },
   }
   return { jwks, proof }

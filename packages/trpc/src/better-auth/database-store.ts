@@ -10,7 +10,7 @@ import {
 import { adapterStore } from './adapter-store.ts'
 import { type DatabaseClient, type FoundClient, findClient } from './find-client.ts'
 import type { BetterAuthContext } from './instance.ts'
-import { memberOf, textOf } from './member.ts'
+import { engineOf, memberOf } from './member.ts'
 import type { BetterAuthSource } from './source.ts'
 import { describeTables } from './tables.ts'
 
@@ -105,8 +105,7 @@ function locksOf(
   { adapter, options }: BetterAuthContext,
   { mapping, columns }: Description,
 ): AuthStore['locks'] {
-  const provider = textOf(adapter, 'options', 'provider') ?? textOf(adapter, 'options', 'type') ?? ''
-  const engine = /^(pg|postgres)/.test(provider) ? 'postgres' : provider === 'sqlite' ? 'sqlite' : null
+  const engine = engineOf(adapter)
   if (engine === null) return undefined
   const sql = sessionSql(engine, mapping, columns)
   const isSerial = options.advanced?.database?.generateId === 'serial'

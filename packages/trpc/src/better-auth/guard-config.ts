@@ -12,6 +12,7 @@ import type { DatabaseClient } from './find-client.ts'
 import type { KnownTokens } from './known-tokens.ts'
 import { baseUrlOf, trustedOriginsOf } from './origins.ts'
 import { TOKEN_HEADER } from './response-cookies.ts'
+import { mayReuseIds, versionOf } from './session-versions.ts'
 import type { BetterAuthSource } from './source.ts'
 
 /** Options of `betterAuthGuard` that Better Auth's options don't have. */
@@ -51,12 +52,12 @@ export function guardConfig(
       cookie: source.cookieName,
       secret: () => source.current?.secret ?? '',
       async findSession(token) {
-        const { internalAdapter } = await source.load()
-        const found = await internalAdapter.findSession(token)
+        const context = await source.load()
+        const found = await context.internalAdapter.findSession(token)
         if (found === null) return null
         const key = { sessionId: String(found.session.id), userId: String(found.session.userId) }
         tokens.add(token, key)
-        return key
+        return mayReuseIds(context) ? { ...key, version: versionOf(found.session.createdAt) } : key
       },
     })
     return {

@@ -5,6 +5,7 @@ import { followStorage } from './follow-storage.ts'
 import type { BetterAuthContext } from './instance.ts'
 import type { KnownTokens } from './known-tokens.ts'
 import { rejectBanned } from './reject-banned.ts'
+import { withVersions } from './session-versions.ts'
 import { type BetterAuthSource, keepsRows } from './source.ts'
 
 /** A store that holds connections. */
@@ -30,7 +31,7 @@ interface GuardStoreOptions {
 }
 
 export function createGuardStore(
-  stored: InnerStore,
+  opening: InnerStore,
   { source, config, tokens }: GuardStoreOptions,
 ): GuardStore {
   const following: (() => void)[] = []
@@ -39,19 +40,17 @@ export function createGuardStore(
   let store: AuthStore | undefined
 
   function openInner(): AuthStore {
-    inner ??= stored.open()
+    inner ??= opening.open()
     return inner
   }
 
-  const sessions: SessionReader = rejectBanned(
-    {
-      findSession(key) {
-        if (isClosed) throw new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('The guard is closed') })
-        return openInner().sessions.findSession(key)
-      },
+  const stored: SessionReader = {
+    findSession(key) {
+      if (isClosed) throw new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('The guard is closed') })
+      return openInner().sessions.findSession(key)
     },
-    { source, now: () => config.now() },
-  )
+  }
+  const sessions = rejectBanned(withVersions(stored, source), { source, now: () => config.now() })
 
   return {
     open() {
@@ -80,7 +79,7 @@ export function createGuardStore(
     async close() {
       isClosed = true
       for (const stop of following.splice(0)) stop()
-      await stored.close()
+      await opening.close()
     },
   }
 }

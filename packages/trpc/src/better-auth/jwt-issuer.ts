@@ -20,6 +20,7 @@ import { guardConfig } from './guard-config.ts'
 import type { BetterAuthContext } from './instance.ts'
 import { createKnownTokens } from './known-tokens.ts'
 import { rejectBanned } from './reject-banned.ts'
+import { mayReuseIds } from './session-versions.ts'
 import { createSource, keepsRows } from './source.ts'
 import { storageStore } from './storage-store.ts'
 
@@ -53,6 +54,10 @@ export function createJwtIssuer(
   if (config.sessionCookie !== name)
     throw new ConfigurationError(
       `sallyportJwt: JWTs are bound to Better Auth's session cookie. Set sessionCookie: '${name}' in the configuration.`,
+    )
+  if (mayReuseIds(context))
+    throw new ConfigurationError(
+      'sallyportJwt: with generateId "serial" or false, SQLite may give the id of a deleted session to a new one, and the JWT of the deleted session would be valid for it. Use text ids.',
     )
   const signingKeys = readSigningKeys(typeof given === 'function' ? given() : given, config)
   if (signingKeys === null) throw new ConfigurationError('sallyportJwt: SIGNING_KEYS is not set')

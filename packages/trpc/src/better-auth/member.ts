@@ -13,6 +13,13 @@ export function textOf(value: unknown, ...path: readonly (string | symbol)[]): s
   return typeof member === 'string' ? member : undefined
 }
 
+/** Returns the engine of Better Auth's database, or null if an adapter doesn't say which. */
+export function engineOf(adapter: object): 'postgres' | 'sqlite' | null {
+  const provider = textOf(adapter, 'options', 'provider') ?? textOf(adapter, 'options', 'type') ?? ''
+  if (/^(pg|postgres)/.test(provider)) return 'postgres'
+  return provider === 'sqlite' ? 'sqlite' : null
+}
+
 /** Calls a method of another library's object. */
 export function callOf(value: unknown, name: string, argument?: unknown): unknown {
   const method = memberOf(value, name)

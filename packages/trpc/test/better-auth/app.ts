@@ -4,13 +4,13 @@ import { type BetterAuthGuardOptions, betterAuthGuard } from '@sallyport/trpc/be
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { admin, organization } from 'better-auth/plugins'
-import { cookieOf, createTrpc, ORIGIN, PASSWORD, SECRET } from './create-auth.ts'
+import { cookieOf, createTrpc, FAST_PASSWORDS, ORIGIN, PASSWORD, SECRET } from './create-auth.ts'
 
 /** Options with columns of every type. */
 export const COLUMNS = {
   baseURL: ORIGIN,
   secret: SECRET,
-  emailAndPassword: { enabled: true },
+  emailAndPassword: FAST_PASSWORDS,
   // Better Auth 1.7.0 writes the names of tables into the plugins.
   get plugins() {
     return [admin(), organization()] satisfies [unknown, unknown]

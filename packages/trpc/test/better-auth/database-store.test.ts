@@ -79,8 +79,7 @@ test.each(scenes)(
     expect(await stream.ended).toBe('SESSION_NOT_FOUND')
 
     const fourth = await signIn()
-    const where = [{ field: 'id', value: String(found?.user.id) }]
-    await adapter.update({ model: 'user', where, update: { banned: true } })
+    await setBanned(true)
     expect(await call(fourth.cookie)).toBe('ACCOUNT_BANNED')
   },
 )

@@ -21,10 +21,15 @@ import {
 } from 'drizzle-orm/sqlite-core'
 
 /** Better Auth's tables in a Drizzle schema for SQLite. Columns without a name have that of their key. */
-export function sqliteTables(name: (table: string) => string, mode: 'timestamp' | 'timestamp_ms') {
+export function sqliteTables(
+  name: (table: string) => string,
+  mode: 'timestamp' | 'timestamp_ms',
+  generateId?: 'serial',
+) {
   const date = () => integer({ mode })
   const flag = () => integer({ mode: 'boolean' })
-  const id = () => text().primaryKey()
+  const id = () => (generateId ? integer().primaryKey() : text().primaryKey())
+  const reference = (column: string) => (generateId ? integer(column) : text(column))
   return {
     user: sqliteTable(name('user'), {
       id: id(),
@@ -53,7 +58,7 @@ export function sqliteTables(name: (table: string) => string, mode: 'timestamp' 
       updatedAt: date(),
       ipAddress: text(),
       userAgent: text(),
-      userId: text('person'),
+      userId: reference('person'),
       impersonatedBy: text(),
       activeOrganizationId: text(),
     }),
@@ -63,7 +68,7 @@ export function sqliteTables(name: (table: string) => string, mode: 'timestamp' 
       issuer: text(),
       accountId: text(),
       providerId: text(),
-      userId: text(),
+      userId: reference('userId'),
       accessToken: text(),
       refreshToken: text(),
       idToken: text(),
@@ -92,20 +97,20 @@ export function sqliteTables(name: (table: string) => string, mode: 'timestamp' 
     }),
     member: sqliteTable(name('member'), {
       id: id(),
-      organizationId: text('org'),
-      userId: text(),
+      organizationId: reference('org'),
+      userId: reference('userId'),
       role: text('rank'),
       createdAt: date(),
     }),
     invitation: sqliteTable(name('invitation'), {
       id: id(),
-      organizationId: text(),
+      organizationId: reference('organizationId'),
       email: text(),
       role: text(),
       status: text(),
       expiresAt: date(),
       createdAt: date(),
-      inviterId: text(),
+      inviterId: reference('inviterId'),
     }),
   }
 }

@@ -153,6 +153,25 @@ export const SCENES: readonly Scene[] = [
     },
   },
   {
+    name: 'better-sqlite3, with numeric ids',
+    async open() {
+      const { path, run } = sqliteFile()
+      const database = new Database(path)
+      return migrated({ options: { database, ...ids('serial') }, db: database, run })
+    },
+  },
+  {
+    name: 'Drizzle on better-sqlite3, with numeric ids',
+    async open() {
+      const { path, run } = sqliteFile()
+      const tables = sqliteTables((name) => name, 'timestamp_ms', 'serial')
+      await run(createSqlite(tables))
+      const db = drizzleSqlite({ client: new Database(path) })
+      const database = drizzleAdapter(db, { provider: 'sqlite', schema: tables })
+      return { options: { database, ...ids('serial') }, db, run }
+    },
+  },
+  {
     name: 'a Pool of pg, with numeric ids',
     async open(server) {
       const database = createPool(await server.createDatabase('serial'))

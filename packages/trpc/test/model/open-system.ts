@@ -145,6 +145,7 @@ async function openNode(engine: Engine, { clock, keys, rotates }: NodeOptions): 
     baseUrl: ORIGIN,
     jwks: keys.live,
     now: clock.now,
+    onFailure() {},
     trustedProxies: ['127.0.0.1'],
     session: { rotateSessionToken: rotates, lookupTimeoutMs: 60_000 },
   })
@@ -165,7 +166,7 @@ async function openNode(engine: Engine, { clock, keys, rotates }: NodeOptions): 
   }
   const database = { ...opened, sessions }
   const db = withAuthStore({}, { sessions, revocations, limits, database })
-  const auth = await createAuth(definition, database, { onError() {}, pruneEverySeconds: 0 })
+  const auth = await createAuth(definition, database, { pruneEverySeconds: 0 })
   const contexts = createAuthContext(config, { db })
   const server = createServer()
   const wss = new WebSocketServer({ server, ...webSocketOptions(config, { maxHandshakesPerAddress: 1e6 }) })
@@ -182,7 +183,7 @@ async function openNode(engine: Engine, { clock, keys, rotates }: NodeOptions): 
     auth,
     db,
     contexts,
-    render: createServerAuth({ config, token: auth.handler, onError() {} }),
+    render: createServerAuth({ config, token: auth.handler }),
     host: `127.0.0.1:${port}`,
     isUnreadable: false,
     async close() {

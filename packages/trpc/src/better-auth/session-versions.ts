@@ -1,0 +1,33 @@
+import type { SessionReader, StoredSession } from '@sallyport/core'
+import type { BetterAuthContext } from './instance.ts'
+import { engineOf } from './member.ts'
+import type { BetterAuthSource } from './source.ts'
+
+/**
+ * Returns whether the database may give the id of a deleted row to a new one, as SQLite does with numbers.
+ * Step 1 keeps the id of a token, so without a version the cookie of a deleted session would be valid again.
+ */
+export function mayReuseIds({ adapter, options }: BetterAuthContext): boolean {
+  const generateId = options.advanced?.database?.generateId
+  return (generateId === 'serial' || generateId === false) && engineOf(adapter) !== 'postgres'
+}
+
+/** Returns the version of a session whose id may be used again: when it was created, in milliseconds since 1970. */
+export function versionOf(createdAt: unknown): number {
+  return createdAt instanceof Date ? createdAt.getTime() : Date.parse(String(createdAt))
+}
+
+/** Adds versions to the sessions of a database that may use ids again. */
+export function withVersions({ findSession }: SessionReader, source: BetterAuthSource): SessionReader {
+  function add(session: StoredSession | null): StoredSession | null {
+    if (session === null || source.current === undefined || !mayReuseIds(source.current)) return session
+    // An unreadable date isn't a version, so Step 2 can't decide, and the call gets 503.
+    return { ...session, version: versionOf(session.lastAuthenticatedAt) }
+  }
+  return {
+    findSession(key) {
+      const found = findSession(key)
+      return found !== null && 'then' in found ? found.then(add) : add(found)
+    },
+  }
+}
