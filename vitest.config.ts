@@ -27,7 +27,7 @@ const ALONE = [
 /** What `pnpm test:quick` leaves out: browsers, apps, black-box suites, other processes, and PostgreSQL. */
 const SLOW = [
   'packages/example/**',
-  'packages/*/test/{adapters,browser,cli,copies,crash,databases,documents,edge,hostile,leaks,next,paths,react}/**',
+  'packages/*/test/{adapters,browser,cli,copies,crash,databases,documents,edge,hostile,leaks,model,next,paths,react}/**',
   'packages/*/test/{revocation,rotation,service-calls,sign-in-elsewhere,size,sockets,ssr,storm,transaction,types,versions}/**',
   'packages/trpc/test/keys/**',
   'packages/core/test/{database/{*,schema/*,postgres/**/*},support/*}.test.ts',

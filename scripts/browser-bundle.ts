@@ -15,7 +15,7 @@ const IMPORTS = {
 /** The peers of `@sallyport/trpc`, which the app has anyway. */
 const PEERS = /^(react|@trpc\/|@tanstack\/)/
 
-/** The part of an app's bundle that comes from `@sallyport/trpc`. */
+/** The part of an app's bundle that isn't a peer. */
 export interface BrowserBundle {
   readonly code: string
   /** Minified and gzipped. */
@@ -27,7 +27,12 @@ export interface BrowserBundle {
 }
 
 /** Bundles everything that the entries of `@sallyport/trpc` export, without their peers. */
-export async function bundleForBrowser(...names: (keyof typeof IMPORTS)[]): Promise<BrowserBundle> {
+export function bundleForBrowser(...names: (keyof typeof IMPORTS)[]): Promise<BrowserBundle> {
+  return bundleModule(names.map((name) => IMPORTS[name]).join('\n'))
+}
+
+/** Bundles a module without React, tRPC, and TanStack Query. It imports files by absolute paths. */
+export async function bundleModule(source: string): Promise<BrowserBundle> {
   const entry = 'virtual:entries'
   const build = await rolldown({
     input: entry,
@@ -39,7 +44,7 @@ export async function bundleForBrowser(...names: (keyof typeof IMPORTS)[]): Prom
       {
         name: 'entries',
         resolveId: (id) => (id === entry ? id : null),
-        load: (id) => (id === entry ? names.map((name) => IMPORTS[name]).join('\n') : null),
+        load: (id) => (id === entry ? source : null),
       },
     ],
   })

@@ -1,4 +1,7 @@
 import type { EventListener } from './events/event.ts'
+import type { FailureListener } from './events/failure.ts'
+import { reportSource } from './events/failure-source.ts'
+import { reportFailure } from './events/report-failure.ts'
 import { createIdentityCache, type IdentityCache } from './jwt/identity-cache.ts'
 import type { Proof } from './jwt/proof.ts'
 import { DEFAULT_MAX_AGE_SECONDS, JWT_TYPE, type TrustedIssuer } from './jwt/trusted-issuer.ts'
@@ -99,6 +102,11 @@ export interface AuthConfigOptions {
   hasPermissions?: HasPermissions
   /** Receives sign-ins, revocations, bans, and rejections; see `AuthEvent`. */
   onEvent?: EventListener
+  /**
+   * Receives the cause of every 503 and 500, and failures in the background, such as a feed that is down. At
+   * most one a minute for each code and path, with the number of the others. @default console.error
+   */
+  onFailure?: FailureListener
   /** The clock, for tests. @default () => new Date() */
   now?: () => Date
 }
@@ -152,6 +160,7 @@ export interface AuthConfig {
   readonly memberRolesOf: MemberRolesOf
   readonly hasPermissions: HasPermissions
   readonly onEvent: EventListener | undefined
+  readonly onFailure: FailureListener | undefined
   /** Skips the signature of verified tokens, never Step 2. */
   readonly identityCache: IdentityCache
   readonly now: () => Date
@@ -223,7 +232,7 @@ function resolve(options: AuthConfigOptions): AuthConfig {
   const attributes = { secure, domain, sameSite }
   const names = cookieNames(cookiePrefix, attributes)
   const own = { issuer: origin, audience: origin, typ: JWT_TYPE, jwks, claims: OWN_CLAIMS }
-  return {
+  const config: AuthConfig = {
     baseUrl: baseUrl.replace(/\/+$/, ''),
     issuer: origin,
     audience: origin,
@@ -248,9 +257,24 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     rolesOf: options.rolesOf ?? roleOf,
     memberRolesOf: options.memberRolesOf ?? memberRoleOf,
     hasPermissions: options.hasPermissions ?? hasNone,
-    onEvent: options.onEvent,
+    onEvent: options.onEvent && reporting(options.onEvent, options),
+    onFailure: options.onFailure,
     identityCache: createIdentityCache(cacheSize),
     now: options.now ?? (() => new Date()),
+  }
+  for (const { jwks } of config.issuers) reportSource(jwks.failures, 'keys', config)
+  return config
+}
+
+/** Reports what a listener throws: it changes no decision. */
+function reporting(listener: EventListener, { onFailure }: AuthConfigOptions): EventListener {
+  const config = { onFailure }
+  return async (event) => {
+    try {
+      await listener(event)
+    } catch (error) {
+      reportFailure(error, { code: 'EVENT_LISTENER_FAILED', path: event.type, step: 'background' }, config)
+    }
   }
 }
 
@@ -273,7 +297,7 @@ const SETTINGS: readonly (keyof AuthConfig)[] = [
   ...(['jwtLifetimeSeconds', 'sessionLifetimeSeconds', 'lookupTimeoutMs', 'lifetimes'] as const),
   ...(['maxSessionsPerUser', 'whenFull', 'rotateSessionToken', 'freshForSeconds'] as const),
   ...(['trustedProxies', 'rolesOf', 'memberRolesOf', 'hasPermissions'] as const),
-  ...(['onEvent', 'identityCache', 'now'] as const),
+  ...(['onEvent', 'onFailure', 'identityCache', 'now'] as const),
 ]
 
 const roleOf: RolesOf = ({ role }) => [role]

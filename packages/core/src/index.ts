@@ -12,6 +12,7 @@ export {
 } from './config.ts'
 export type { SessionDatabase } from './database/session-database.ts'
 export type { AuthEvent, AuthEventType, EventListener, PluginEvent, RevocationCause } from './events/event.ts'
+export type { AuthFailure, FailureCode, FailureListener, FailureStep } from './events/failure.ts'
 export type { Identity } from './jwt/identity.ts'
 export type { IdentityCache } from './jwt/identity-cache.ts'
 export type { Proof, ProvedIdentity } from './jwt/proof.ts'

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@sallyport/core'
+import { type AuthFailure, ConfigurationError } from '@sallyport/core'
 import { type AuthPlugin, createAuth, defineEndpoint } from '@sallyport/core/auth'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -11,7 +11,8 @@ afterAll(() => app.close())
 
 describe('removes expired rows on a schedule', () => {
   const failures: unknown[] = []
-  const onError = (error: unknown) => void failures.push(error)
+  const onFailure = (failure: AuthFailure) => void failures.push(failure)
+  const definition = { ...app.definition, config: { ...app.config, onFailure } }
   beforeEach(() => {
     failures.length = 0
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -30,7 +31,7 @@ describe('removes expired rows on a schedule', () => {
     ['the configured interval', 60, 60],
   ])('%s, repeatedly', async (_name, pruneEverySeconds, seconds) => {
     const options = pruneEverySeconds === undefined ? {} : { pruneEverySeconds }
-    const auth = await createAuth(app.definition, app.database, { onError, ...options })
+    const auth = await createAuth(definition, app.database, options)
     for (let round = 0; round < 2; round++) {
       await addExpired()
       vi.advanceTimersByTime(seconds * 1000 - 1)
@@ -44,16 +45,18 @@ describe('removes expired rows on a schedule', () => {
   })
 
   test('reports a failed round and continues', async () => {
-    const rejecting: AuthPlugin = { id: 'rejecting', onChange: () => Promise.reject(new Error('not today')) }
-    const definition = { ...app.definition, plugins: [rejecting] }
-    const auth = await createAuth(definition, app.database, { onError, pruneEverySeconds: 60 })
+    const onChange = vi.fn(() => Promise.reject(new Error('not today')))
+    const rejecting: AuthPlugin = { id: 'rejecting', onChange }
+    const options = { pruneEverySeconds: 60 }
+    const auth = await createAuth({ ...definition, plugins: [rejecting] }, app.database, options)
     await addExpired()
     for (let round = 1; round <= 2; round++) {
       vi.advanceTimersByTime(60_000)
       await settled()
-      expect(failures).toHaveLength(round)
+      expect(onChange).toHaveBeenCalledTimes(round)
     }
-    expect(failures).toEqual(Array(2).fill(expect.objectContaining({ message: 'not today' })))
+    const place = { code: 'INTERNAL_ERROR', path: 'prune', step: 'background' }
+    expect(failures).toEqual([expect.objectContaining({ ...place, cause: new Error('not today') })])
     auth.close()
     await app.prune()
   })
@@ -61,7 +64,7 @@ describe('removes expired rows on a schedule', () => {
   test.each([-1, Number.NaN, 2_147_484, Number.POSITIVE_INFINITY])(
     "rejects %d seconds, which a timer can't wait",
     async (pruneEverySeconds) => {
-      const server = createAuth(app.definition, app.database, { onError, pruneEverySeconds })
+      const server = createAuth(definition, app.database, { pruneEverySeconds })
       await expect(server).rejects.toThrow(ConfigurationError)
       await expect(server).rejects.toThrow(/^pruneEverySeconds\b/)
       expect(vi.getTimerCount()).toBe(0)
@@ -98,7 +101,7 @@ test.each([[['example.com']], [['10.0.0.0/33']]])(
   },
 )
 
-describe('an error thrown by onError', () => {
+describe('an error thrown by onFailure', () => {
   const broken = defineEndpoint({
     method: 'POST',
     path: '/broken',
@@ -112,19 +115,21 @@ describe('an error thrown by onError', () => {
     [
       'at once',
       () => {
-        throw new Error('a bug of onError')
+        throw new Error('a bug of onFailure')
       },
     ],
-    ['later', () => Promise.reject(new Error('a bug of onError'))],
-  ])('%s is printed, and the response stays the same', async (_name, onError) => {
+    ['later', () => Promise.reject(new Error('a bug of onFailure'))],
+  ])('%s is printed, and the response stays the same', async (_name, onFailure) => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
-    const definition = { ...app.definition, plugins: [{ id: 'broken', endpoints: { broken } }] }
-    const auth = await createAuth(definition, app.database, { onError, pruneEverySeconds: 0 })
+    const config = { ...app.config, onFailure }
+    const plugins = [{ id: 'broken', endpoints: { broken } }]
+    const auth = await createAuth({ ...app.definition, config, plugins }, app.database, {
+      pruneEverySeconds: 0,
+    })
     expect((await auth.handler(post('/broken', {}))).status).toBe(500)
-    const [bug, cause] = ['a bug of onError', 'a bug of the app'].map((message) =>
-      expect.objectContaining({ message }),
-    )
-    await eventually(() => expect(printed).toHaveBeenCalledWith('onError failed:', bug, cause))
+    const [bug, cause] = [new Error('a bug of onFailure'), new Error('a bug of the app')]
+    const failure = expect.objectContaining({ code: 'INTERNAL_ERROR', path: '/broken', cause })
+    await eventually(() => expect(printed).toHaveBeenCalledWith('onFailure failed:', bug, failure))
     printed.mockRestore()
   })
 })

@@ -96,7 +96,14 @@ describe('the example', () => {
   test('is healthy', async () => {
     const answer = await fetch(`${example.url}/healthz`)
     expect(answer.status).toBe(200)
-    expect(await answer.json()).toEqual({ ok: true })
+    expect(await answer.json()).toEqual({
+      ok: true,
+      read: 'ok',
+      write: 'ok',
+      feed: 'ok',
+      keys: 'ok',
+      clock: 'ok',
+    })
   })
 
   test('its keys and its database are readable only by its user', () => {

@@ -69,7 +69,7 @@ async function measure(
 
   const before = heapBytes()
   const leases = reads.map((read) => {
-    const lease = new CallLease({}, { config, caller: undefined, isResumable: true })
+    const lease = new CallLease({}, { config, path: 'bench', caller: undefined, isResumable: true })
     lease.begin({
       ...read,
       store: counted,

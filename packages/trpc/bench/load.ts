@@ -52,12 +52,14 @@ function callInTurn(requests: readonly Buffer[], endsAt: number, exchange: Excha
     function call(): void {
       const request = requests[count % requests.length]
       if (request === undefined || performance.now() >= endsAt) resolve(count)
-      else
-        exchange(request, (response) => {
-          count++
-          if (response.includes('"error"')) reject(new Error(response))
-          else call()
-        })
+      else exchange(request, onResponse)
+    }
+    function onResponse(response: string): void {
+      if (response.includes('"error"')) reject(new Error(response))
+      else {
+        count++
+        call()
+      }
     }
     call()
   })

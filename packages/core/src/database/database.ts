@@ -35,7 +35,16 @@ export interface MappingOptions extends Pick<ColumnsOptions, 'columns'> {
 export interface OpenedDatabase<Tables>
   extends Pick<
     SessionDatabase,
-    'sessions' | 'revocations' | 'limits' | 'columns' | 'locks' | 'types' | 'migrates' | 'names' | 'restore'
+    | 'sessions'
+    | 'revocations'
+    | 'limits'
+    | 'columns'
+    | 'locks'
+    | 'types'
+    | 'migrates'
+    | 'names'
+    | 'restore'
+    | 'isReplaced'
   > {
   /** Kysely, for the context of a call. Runs on the write queue in SQLite and on a pool in PostgreSQL. */
   readonly db: Kysely<AuthTables & Tables> & AuthDatabase

@@ -70,9 +70,11 @@ export function sessionSql(
   }
 
   function foreign({ table, column, where }: ForeignColumn, lock: string): string {
-    const conditions = Object.entries(where).map(
-      ([name, own]) => `r.${quote(name)} = s.${quote(session.columns[own] ?? own)}`,
-    )
+    const conditions = Object.entries(where).map(([name, own]) => {
+      // Better Auth has the active organization as text, whatever the type of its id.
+      const cast = engine === 'postgres' && own !== 'userId' ? '::text' : ''
+      return `r.${quote(name)}${cast} = s.${quote(session.columns[own] ?? own)}${cast}`
+    })
     return `(select r.${quote(column)} from ${quote(table)} r where ${conditions.join(' and ')} limit 1${lock})`
   }
 

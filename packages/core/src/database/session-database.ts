@@ -32,6 +32,8 @@ export interface SessionDatabase {
   readonly names?: RenamedTables | undefined
   /** Called with each event after its commit. */
   readonly onEvent?: EventListener | undefined
+  /** Returns whether the file of the database was removed or replaced. Absent without a file. */
+  readonly isReplaced?: (() => boolean) | undefined
   /** The request that causes the changes, recorded with each event. */
   readonly request?: EventRequest
   /** Run inside the transaction of a change. A hook that throws rolls it back. */

@@ -1,4 +1,6 @@
 import type * as z from 'zod/mini'
+import type { AuthConfig } from '../config.ts'
+import { reportRejected } from '../events/report-failure.ts'
 import type { TokenResponse } from '../protocol.ts'
 import { clientAddress } from '../request/address.ts'
 import type { AddedColumns, AddedValues } from '../session/added-columns.ts'
@@ -120,23 +122,31 @@ export function toEndpointRequest(
 
 export function createApi<Plugins extends readonly AuthPlugin[]>(
   endpoints: Endpoints,
+  config: AuthConfig,
   connect: () => Promise<EndpointServer>,
 ): Api<Plugins> & ServerApi {
   const methods = Object.entries(endpoints).map(([name, endpoint]) => [
     name,
-    async ({ request, remoteAddress, ...input }: ApiOptions) => {
-      const server = await connect()
-      const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
-      const result = await callEndpoint(endpoint, endpointRequest, () => given(input), server)
-      return toApiResult(endpoint, result)
+    ({ request, remoteAddress, ...input }: ApiOptions) => {
+      const call = async () => {
+        const server = await connect()
+        const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
+        const result = await callEndpoint(endpoint, endpointRequest, () => given(input), server)
+        return toApiResult(endpoint, result)
+      }
+      return reportRejected(call(), { path: endpoint.path, step: 'endpoint' }, config)
     },
   ])
-  const createSession: ServerApi['createSession'] = async ({ userId, rememberMe, ...options }) => {
-    const server = await connect()
-    const request = toEndpointRequest(options, server)
-    const context = createContext({ origin: 'mutation', caller: 'anyone' }, request, server)
-    const { body, cookies } = withTransport(context, await beginSession(userId, context, { rememberMe }))
-    return { ...body, headers: toHeaders(cookies) }
+  const path = 'createSession'
+  const createSession: ServerApi['createSession'] = ({ userId, rememberMe, ...options }) => {
+    const begin = async () => {
+      const server = await connect()
+      const request = toEndpointRequest(options, server)
+      const context = createContext({ origin: 'mutation', caller: 'anyone', path }, request, server)
+      const { body, cookies } = withTransport(context, await beginSession(userId, context, { rememberMe }))
+      return { ...body, headers: toHeaders(cookies) }
+    }
+    return reportRejected(begin(), { path, step: 'endpoint' }, config)
   }
   return Object.assign(Object.fromEntries(methods), { createSession })
 }

@@ -1,10 +1,10 @@
 import type { AnyDatabase } from '../database/database.ts'
 import { columnsOf, unreadColumns } from '../database/schema/columns.ts'
+import { reportRejected } from '../events/report-failure.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { observed } from '../lifecycle/observed-database.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { safeListener } from '../protocol/safe-listener.ts'
 import { proxyTrustOf } from '../request/address.ts'
 import { type ApiOptions, given, toEndpointRequest } from './api.ts'
 import { callEndpoint } from './call-endpoint.ts'
@@ -36,11 +36,7 @@ export function endpointsOf({ plugins }: Pick<AuthDefinition, 'plugins'>): Endpo
 }
 
 /** @throws ConfigurationError if signing keys are missing, or Step 2 doesn't read an added column */
-export function createEndpointServer(
-  definition: AuthDefinition,
-  database: AnyDatabase,
-  onError: (error: unknown) => void,
-): EndpointServer {
+export function createEndpointServer(definition: AuthDefinition, database: AnyDatabase): EndpointServer {
   if (definition.config.sessionCookie !== undefined)
     throw new ConfigurationError(
       'sessionCookie is set, so another library signs users in. Remove it from the configuration of these endpoints.',
@@ -54,22 +50,18 @@ export function createEndpointServer(
     definition: { ...definition, signingKeys: requireSigningKeys(definition) },
     database: observed(database, definition),
     trustsProxy: proxyTrustOf(definition.config),
-    onError,
   }
 }
 
 /** Creates a caller, on a database with migrated tables. @throws ConfigurationError like `createAuth` */
-export function bindEndpoints(
-  definition: AuthDefinition,
-  database: AnyDatabase,
-  { onError = console.error }: { onError?: (error: unknown) => void } = {},
-): EndpointCaller {
+export function bindEndpoints(definition: AuthDefinition, database: AnyDatabase): EndpointCaller {
   const endpoints = endpointsOf(definition)
-  const server = createEndpointServer(definition, database, safeListener(onError))
+  const server = createEndpointServer(definition, database)
   return async (name, input, { identity, ...options }) => {
     const endpoint = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined
     if (endpoint === undefined) throw reject('NOT_FOUND')
     const request = { ...toEndpointRequest(options, server), identity }
-    return callEndpoint(endpoint, request, () => given(input), server)
+    const result = callEndpoint(endpoint, request, () => given(input), server)
+    return reportRejected(result, { path: endpoint.path, step: 'endpoint' }, definition.config)
   }
 }

@@ -4,9 +4,10 @@ import { openOnce } from '../database/open-once.ts'
 import { preparePlugins } from '../database/schema/prepare-tables.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { closeShared, findShared, openPrepared, openShared } from '../database/shared-databases.ts'
+import { reportSource } from '../events/failure-source.ts'
+import { reportFailure } from '../events/report-failure.ts'
 import { type PruneReport, prune } from '../lifecycle/prune.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { safeListener } from '../protocol/safe-listener.ts'
 import { MAX_TIMER_MS } from '../protocol/settings.ts'
 import type { AuthStore } from '../session/auth-store.ts'
 import { type Api, createApi, type ServerApi } from './api.ts'
@@ -15,6 +16,7 @@ import { checkReady } from './check-ready.ts'
 import type { EndpointServer } from './create-context.ts'
 import type { AuthDefinition, AuthPlugin } from './definition.ts'
 import { createHandler, type RequestOptions } from './handler.ts'
+import { checkWrite, createReadiness, type Readiness } from './readiness.ts'
 
 export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   /** Responds to every request under `/api/auth`; never rejects. */
@@ -31,6 +33,8 @@ export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
    * @throws ConfigurationError that lists every problem, one per line
    */
   ready(): Promise<void>
+  /** Checks what works now, for health checks. Callers within a second share one check. Never rejects. */
+  readiness(): Promise<Readiness>
   /** Stops the scheduled pruning, and closes the database if this opened it. */
   close(): Promise<void>
 }
@@ -47,8 +51,6 @@ export interface LazyAuth<
 }
 
 export interface AuthOptions {
-  /** Receives 500s, failures after the response, and why a database didn't open. @default console.error */
-  onError?: (error: unknown) => void | Promise<void>
   /** Seconds between two calls of {@link Auth.prune}; 0 is never. @default 3_600 */
   pruneEverySeconds?: number
   /** How long to keep records of the audit trail, in days; `Infinity` keeps them forever. @default 365 */
@@ -119,7 +121,7 @@ function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
   open: () => Promise<OwnedDatabase>,
   { name, ...options }: LazyAuthOptions,
 ): LazyAuth<Plugins> {
-  const { prepare, stop, onError, methods } = setUp(definition, options)
+  const { prepare, stop, report, methods } = setUp(definition, options)
   const { config } = definition
   // Another app in the process may use the same name. A hot reload keeps the origin and the cookies.
   const sharedName = () => `${name} ${config.issuer} ${config.cookies.session}`
@@ -129,7 +131,7 @@ function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
         ? openPrepared({ open, prepare })
         : openShared({ open, prepare, name: sharedName(), stop }),
     {
-      onError,
+      onError: (error) => report(error, 'open'),
       async end({ database }) {
         stop()
         await (name === undefined ? database.close() : closeShared(sharedName(), database))
@@ -157,39 +159,53 @@ function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
     get database() {
       return requireOpen(opening).result.database
     },
-    close: opening.close,
+    close: () =>
+      opening.close().catch((error: unknown) => {
+        report(error, 'close')
+        throw error
+      }),
   }
 }
 
 /** Checks what needs no database, and returns the parts of an auth server. */
 function setUp<Plugins extends readonly AuthPlugin[]>(
   definition: AuthDefinition<Plugins>,
-  { onError = console.error, pruneEverySeconds = 3_600, auditDays = 365 }: AuthOptions,
+  { pruneEverySeconds = 3_600, auditDays = 365 }: AuthOptions,
 ) {
   const { config, plugins } = definition
   const endpoints = endpointsOf(definition)
-  const reportError = safeListener(onError)
+  const report = (error: unknown, path: string) => reportFailure(error, { path, step: 'background' }, config)
   const tables = plugins.flatMap(({ expiringTables = [] }) => expiringTables)
   const everyMs = pruneEverySeconds * 1000
   if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
     throw new ConfigurationError('pruneEverySeconds must be a number from 0 to 2_147_483')
+  let stopReporting = () => {}
   let timer: ReturnType<typeof setInterval> | undefined
   const pruneNow = ({ database }: EndpointServer) => prune(database, { now: config.now(), tables, auditDays })
 
   async function prepare(database: AnyDatabase): Promise<EndpointServer> {
-    const server = createEndpointServer(definition, database, reportError)
+    const server = createEndpointServer(definition, database)
     await preparePlugins(plugins, server.database)
-    if (everyMs > 0) timer = setInterval(() => void pruneNow(server).catch(reportError), everyMs)
+    stopReporting = reportSource(database.revocations.failures, 'feed', config)
+    // Calls are checked even if nothing can be written.
+    await checkWrite(server.database).catch((error: unknown) => report(error, 'open'))
+    const pruneLater = () => void pruneNow(server).catch((error: unknown) => report(error, 'prune'))
+    if (everyMs > 0) timer = setInterval(pruneLater, everyMs)
     // The timer alone must not keep the process alive.
     timer?.unref()
     return server
   }
 
   const methods = (connect: () => Promise<EndpointServer>): AuthMethods<Plugins> => ({
-    handler: createHandler(endpoints, { config, onError: reportError, connect }),
-    api: createApi<Plugins>(endpoints, connect),
+    handler: createHandler(endpoints, { config, connect }),
+    api: createApi<Plugins>(endpoints, config, connect),
     prune: async () => pruneNow(await connect()),
     ready: () => checkReady(definition, connect),
+    readiness: createReadiness(config, async () => (await connect()).database),
   })
-  return { prepare, stop: () => clearInterval(timer), onError: reportError, methods }
+  function stop(): void {
+    clearInterval(timer)
+    stopReporting()
+  }
+  return { prepare, stop, report, methods }
 }

@@ -1,5 +1,8 @@
 import type { AuthConfig } from '../config.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
+import type { FailureCode } from '../events/failure.ts'
+import { failureCode } from '../events/failure-code.ts'
+import { reportFailure } from '../events/report-failure.ts'
 import type { Identity } from '../jwt/identity.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import { commit } from '../lifecycle/commit.ts'
@@ -19,7 +22,6 @@ export interface EndpointServer {
   }
   readonly database: SessionDatabase
   readonly trustsProxy: ProxyTrust
-  readonly onError: (error: unknown) => void
 }
 
 export interface EndpointRequest extends OriginRequest {
@@ -29,9 +31,9 @@ export interface EndpointRequest extends OriginRequest {
 }
 
 export function createContext(
-  endpoint: Pick<Endpoint, 'origin' | 'caller'>,
+  endpoint: Pick<Endpoint, 'origin' | 'caller'> & { readonly path: string },
   request: EndpointRequest,
-  { definition, database: shared, onError }: EndpointServer,
+  { definition, database: shared }: EndpointServer,
 ): EndpointContext {
   const { config } = definition
   const { address, header } = request
@@ -41,6 +43,12 @@ export function createContext(
   // Without an origin rule the response is public, so duplicate cookies must not fail it.
   const readsSession =
     endpoint.origin !== null && (sessionTransport === 'header' || !usesBearer(endpoint, request, config))
+  const report = (error: unknown, code?: FailureCode) =>
+    reportFailure(error, { code, path: endpoint.path, step: 'background' }, config)
+  const reportLate = (error: unknown) => {
+    const code = failureCode(error)
+    report(error, code === 'INTERNAL_ERROR' ? 'AFTER_RESPONSE_FAILED' : code)
+  }
   return {
     config,
     signingKeys: definition.signingKeys,
@@ -53,12 +61,12 @@ export function createContext(
     limit: createLimit(database, config, null),
     async giveBack(key, limit) {
       const give = async () => database.limits.giveBack?.(key, limit)
-      await give().catch(onError)
+      await give().catch((error: unknown) => report(error))
     },
     change: (work) => commit(database, work),
     later(work) {
       const begin = async () => work()
-      setImmediate(() => void begin().catch(onError))
+      setImmediate(() => void begin().catch(reportLate))
     },
   }
 }

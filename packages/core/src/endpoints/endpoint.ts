@@ -27,11 +27,11 @@ export interface EndpointContext {
   readonly sessionTransport: 'cookie' | 'header'
   /** Consumes an attempt. @throws AuthError `RATE_LIMITED` */
   limit(key: string, limit: RateLimit): Promise<void>
-  /** Gives back an attempt that succeeded. A failure goes to `onError`. */
+  /** Gives back an attempt that succeeded. A failure goes to `onFailure`. */
   giveBack(key: string, limit: RateLimit): Promise<void>
   /** Commits a change with its audit record, unless the caller's session has ended meanwhile. */
   change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
-  /** Does work after the response, independent of it. A failure goes to `onError`. */
+  /** Does work after the response, independent of it. A failure goes to `onFailure`. */
   later(work: () => Promise<void>): void
 }
 

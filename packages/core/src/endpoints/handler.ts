@@ -1,4 +1,5 @@
 import type { AuthConfig } from '../config.ts'
+import { reportFailure } from '../events/report-failure.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { BodyTooLargeError, readLimited } from '../protocol/read-limited.ts'
 import { toErrorResponse, withCommonHeaders } from '../protocol/responses.ts'
@@ -17,7 +18,6 @@ export type RequestOptions = Pick<ApiOptions, 'remoteAddress'>
 /** What a handler needs before the database is open. */
 export interface HandlerOptions {
   readonly config: AuthConfig
-  readonly onError: (error: unknown) => void
   /** Opens the database if necessary. @throws AuthError `SESSIONS_UNAVAILABLE` */
   readonly connect: () => Promise<EndpointServer>
 }
@@ -25,7 +25,7 @@ export interface HandlerOptions {
 /** Serves endpoints under `/api/auth`. Never rejects: every failure becomes a response. */
 export function createHandler(
   endpoints: Endpoints,
-  { config, onError, connect }: HandlerOptions,
+  { config, connect }: HandlerOptions,
 ): (request: Request, options?: RequestOptions) => Promise<Response> {
   const byPath = new Map(Object.values(endpoints).map((endpoint) => [AUTH_PATH + endpoint.path, endpoint]))
   async function handle(request: Request, { remoteAddress }: RequestOptions): Promise<Response> {
@@ -42,15 +42,17 @@ export function createHandler(
     } catch (error) {
       const rejection = toErrorResponse(error)
       const response = respondWithError(rejection, { request, endpoint, config })
-      if (rejection.status === 500) onError(error)
+      report(error, endpoint)
       return response
     }
   }
+  const report = (error: unknown, endpoint: Endpoint | undefined) =>
+    reportFailure(error, { path: endpoint?.path ?? null, step: 'endpoint' }, config)
   return (request, options = {}) =>
     // Without a valid configuration, not even the headers of a response are known.
     handle(request, options).catch((error: unknown) => {
       const { status, ...body } = toErrorResponse(error)
-      onError(error)
+      report(error, byPath.get(new URL(request.url).pathname))
       return withCommonHeaders(Response.json(body, { status }))
     })
 }

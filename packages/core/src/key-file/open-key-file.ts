@@ -1,10 +1,10 @@
+import { createFailureSource } from '../events/failure-source.ts'
 import { createKeyRing, type KeyRing, withoutGone } from '../keys/key-ring.ts'
 import { formatKeyRing } from '../keys/key-ring-json.ts'
 import type { Algorithm, KeySet } from '../keys/key-set.ts'
 import { createLiveKeys } from '../keys/live-keys.ts'
 import { createSigningKey, ringSigningKeys, type SigningKeys } from '../keys/signing-keys.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { safeListener } from '../protocol/safe-listener.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
 import { fs, type KeyStore, keyFileStore } from './key-store.ts'
 
@@ -15,8 +15,6 @@ export interface KeyFileOptions {
   jwtLifetimeSeconds?: number
   /** How often to check the file, in milliseconds. @default 500 */
   pollMs?: number
-  /** Called if the file is gone or can't be read. The known keys stay in use. @default console.error */
-  onError?: (error: unknown) => void
 }
 
 /** The current keys of a key file. */
@@ -33,16 +31,17 @@ export interface KeyFile {
  */
 export async function openKeyFile(path: string, options: KeyFileOptions = {}): Promise<KeyFile> {
   const { algorithm, jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, pollMs = 500 } = options
-  const onError = safeListener(options.onError ?? console.error)
   const store = keyFileStore(path)
   if (store.read() === null) store.create(createKeyRing(await createSigningKey(algorithm), new Date()))
 
   const live = createLiveKeys()
+  const failures = createFailureSource()
+  const fail = (error: unknown) => failures.fail('KEY_FILE_INVALID', error)
   // Taken before the file is read, so the next poll sees a change in between.
   let seen = fingerprint(path)
   let ring = readRing(store)
   let used = ''
-  let hasFailed = false
+  let failed = ''
   let signingKeys = ringSigningKeys(ring)
 
   /** Called by every poll, because retired keys also expire when the file doesn't change. */
@@ -61,23 +60,27 @@ export async function openKeyFile(path: string, options: KeyFileOptions = {}): P
   }
 
   async function poll(): Promise<void> {
+    let current = ''
     try {
-      const current = fingerprint(path)
+      current = fingerprint(path)
       await use(current === seen ? ring : readRing(store))
       seen = current
-      hasFailed = false
+      failed = ''
+      failures.recover()
     } catch (error) {
-      if (!hasFailed) onError(error)
-      hasFailed = true
+      // The same content fails in every poll.
+      const reading = `${current} ${error}`
+      if (reading !== failed) fail(error)
+      failed = reading
       await use(ring)
     }
   }
 
   await use(ring)
-  const timer = setInterval(() => void poll().catch(onError), pollMs)
+  const timer = setInterval(() => void poll().catch(fail), pollMs)
   timer.unref()
   return {
-    jwks: live,
+    jwks: Object.assign(live, { failures }),
     signingKeys: {
       get active() {
         return signingKeys.active

@@ -1,3 +1,4 @@
+import { createFailureSource } from '../events/failure-source.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readLimited } from '../protocol/read-limited.ts'
 import { requireSecureUrl } from '../protocol/settings.ts'
@@ -20,8 +21,6 @@ export interface DynamicJwksOptions {
   algorithms?: readonly VerificationAlgorithm[]
   /** The timeout of a fetch, in milliseconds. @default 5_000 */
   timeoutMs?: number
-  /** Called with the error of each failed fetch. The known keys stay in use. */
-  onError?: (error: unknown) => void
   /** For tests. @default globalThis.fetch */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
   /** The clock in milliseconds, for tests. @default Date.now */
@@ -35,15 +34,16 @@ export interface DynamicJwksOptions {
  * @throws ConfigurationError if the URL is neither https nor on this machine
  */
 export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeySet {
-  const { algorithms = ALGORITHMS, timeoutMs = 5_000, onError = () => {}, now = Date.now } = options
+  const { algorithms = ALGORITHMS, timeoutMs = 5_000, now = Date.now } = options
   const request = options.fetch ?? ((input, init) => fetch(input, init))
   // Over plain HTTP, an attacker could inject their own keys.
   requireSecureUrl('The URL of a dynamic JWKS', url)
   const live = createLiveKeys(algorithms)
+  const failures = createFailureSource()
   const findLoaded = live.findKey
   let fetchedAt = Number.NEGATIVE_INFINITY
   let unknownKeyAt = Number.NEGATIVE_INFINITY
-  let failures = 0
+  let attempts = 0
   let nextAttemptAt = Number.NEGATIVE_INFINITY
   let pendingFetch: Promise<void> | undefined
 
@@ -68,12 +68,13 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       const text = await readLimited(response.body, MAX_PAYLOAD_BYTES)
       await live.replace(parsePublicJwks(text, 'JWKS', algorithms), parseRevoked(text))
       fetchedAt = now()
-      failures = 0
+      attempts = 0
+      failures.recover()
       nextAttemptAt = Number.NEGATIVE_INFINITY
     } catch (error) {
-      failures++
-      nextAttemptAt = now() + Math.max(PAUSE.minMs, backOff(failures, PAUSE))
-      onError(error)
+      attempts++
+      nextAttemptAt = now() + Math.max(PAUSE.minMs, backOff(attempts, PAUSE))
+      failures.fail('KEYS_UNAVAILABLE', error)
       throw unavailable(error)
     }
   }
@@ -89,19 +90,20 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
   }
 
   return Object.assign(live, {
+    failures,
     ready: async () => {
       if (now() - fetchedAt > STALE_MS) await refresh()
     },
     findKey(kid: string) {
       const ageMs = now() - fetchedAt
       if (ageMs > STALE_MS) return findAfterFetch(kid)
-      // In the background: this caller uses the current set, and `onError` gets a failure.
+      // In the background: this caller uses the current set, and `onFailure` gets a failure.
       if (ageMs > FRESH_MS) refresh().catch(() => {})
       const key = findLoaded(kid)
       if (key !== undefined || live.status(kid) === 'revoked') return key
       if (now() - unknownKeyAt < UNKNOWN_KEY_MS) {
         // The last fetch failed, so the key may exist: 503, not 401.
-        if (failures > 0) throw unavailable()
+        if (attempts > 0) throw unavailable()
         return undefined
       }
       unknownKeyAt = now()

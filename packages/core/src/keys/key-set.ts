@@ -1,3 +1,5 @@
+import type { FailureSource } from '../events/failure-source.ts'
+
 /** Algorithms of our own keys: Ed25519 (RFC 9864) and ECDSA over P-256 (RFC 7518 section 3.4). */
 export const ALGORITHMS = ['Ed25519', 'ES256'] as const
 
@@ -38,4 +40,6 @@ export interface KeySet {
   status(kid: string): KeyStatus
   /** Calls the listener after each change of the set. Returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void
+  /** The failures of a set that is read again in the background. */
+  readonly failures?: FailureSource
 }

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../config.ts'
-import { logRarely } from '../protocol/log-rarely.ts'
+import { reportFailure } from '../events/report-failure.ts'
 import { CLIENT_HEADER, SESSION_HEADER } from '../protocol.ts'
 
 /** The headers that our client package and tRPC send. */
@@ -42,7 +42,7 @@ export async function withCors(
     headers = corsHeaders(request.headers.get('origin'), config)
   } catch (error) {
     // A configuration that is read later may be invalid.
-    logRarely(error)
+    reportFailure(error, { path: new URL(request.url).pathname, step: 'endpoint' }, config)
     return new Response('Internal Server Error', { status: 500, headers: { 'cache-control': 'no-store' } })
   }
   const response = await respond()

@@ -1,3 +1,5 @@
+import type { FailureSource } from '../events/failure-source.ts'
+
 /** A change that may end sessions. */
 export interface Revocation {
   /** Null concerns every session of the user. */
@@ -17,6 +19,8 @@ export interface RevocationFeed {
   subscribe(key: { sessionId: string; userId: string }, listener: () => void): () => void
   /** Calls the listeners it concerns. A feed between processes also notifies the others. */
   publish(revocation: Revocation): void
+  /** The failures of a feed between processes. */
+  readonly failures?: FailureSource
 }
 
 type Subscriber = { readonly sessionId: string; readonly listener: () => void }

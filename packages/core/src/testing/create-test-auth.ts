@@ -81,8 +81,6 @@ export interface TestAuthOptions<Plugins extends readonly AuthPlugin[]> {
   databaseUrl?: string
   emailPassword?: EmailPasswordOptions
   plugins?: Plugins
-  /** @default console.error */
-  onError?: (error: unknown) => void
 }
 
 const hashes = new Map<string, Promise<string>>()
@@ -105,7 +103,7 @@ function hashOnce(password: string): Promise<string> {
 export async function createTestAuth<const Plugins extends readonly AuthPlugin[] = readonly []>(
   options: Partial<Omit<AuthConfigOptions, 'jwks' | 'now'>> & TestAuthOptions<Plugins> = {},
 ): Promise<TestAuth<Plugins>> {
-  const { clock = createTestClock(), databaseUrl = ':memory:', onError = console.error } = options
+  const { clock = createTestClock(), databaseUrl = ':memory:' } = options
   const { emailPassword: emailPasswordOptions, plugins, ...configOptions } = options
   const signingKeys = { keys: [await createSigningKey()] }
   const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
@@ -119,7 +117,7 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
   const lookups = countLookups(sqlite.sessions)
   const counted = { ...sqlite, sessions: lookups.sessions }
   const db = withAuthStore(sqlite.db, { ...counted, database: counted })
-  const auth = await createAuth(definition, counted, { onError, pruneEverySeconds: 0 })
+  const auth = await createAuth(definition, counted, { pruneEverySeconds: 0 })
 
   async function withToken(
     session: Omit<TestSession, 'token' | 'cookie' | 'issuer'>,

@@ -1,4 +1,4 @@
-import type { AuthEvent } from '@sallyport/core'
+import type { AuthEvent, AuthFailure } from '@sallyport/core'
 import { defineEndpoint, type EndpointContext } from '@sallyport/core/auth'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -14,16 +14,15 @@ import { createUserMaker } from '../support/user-maker.ts'
 
 const events: AuthEvent[] = []
 const onEvent = (event: AuthEvent) => void events.push(event)
-const auth = await createTestAuth({ onEvent })
+const onFailure = vi.fn<(failure: AuthFailure) => void>()
+const auth = await createTestAuth({ onEvent, onFailure })
 const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
-const onError = vi.fn<(error: unknown) => void>()
 const server: EndpointServer = {
   definition: auth.definition,
   database: auth.database,
   trustsProxy: () => false,
-  onError,
 }
 let ada: TestSession
 let root: TestSession
@@ -31,7 +30,7 @@ beforeEach(async () => {
   ada = await auth.signIn(await makeUser())
   root = await auth.signIn(await makeUser('admin'))
   events.length = 0
-  onError.mockClear()
+  onFailure.mockClear()
 })
 
 const OWN = { 'x-sallyport': '1' }
@@ -226,7 +225,7 @@ describe('deferred work', () => {
     await call(withContext(async ({ later }) => later(work)))
     expect(work).not.toHaveBeenCalled()
     await eventually(() => expect(work).toHaveBeenCalledOnce())
-    expect(onError).not.toHaveBeenCalled()
+    expect(onFailure).not.toHaveBeenCalled()
   })
 
   test.each([
@@ -237,8 +236,12 @@ describe('deferred work', () => {
         throw new Error('mailbox full')
       },
     ],
-  ])('only reports to onError if it %s', async (_name, work) => {
-    expect(await call(withContext(async ({ later }) => later(work)))).toEqual({ body: {} })
-    await eventually(() => expect(onError).toHaveBeenCalledExactlyOnceWith(new Error('mailbox full')))
+  ])('is only reported if it %s', async (name, work) => {
+    const endpoint = { ...withContext(async ({ later }) => later(work)), path: `/${name}` } as const
+    expect(await call(endpoint)).toEqual({ body: {} })
+    const failure = { code: 'AFTER_RESPONSE_FAILED', step: 'background', cause: new Error('mailbox full') }
+    await eventually(() =>
+      expect(onFailure).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(failure)),
+    )
   })
 })

@@ -28,10 +28,10 @@ const emailPassword = {
 }
 const plugins = [organization({ deliverInvitation: async () => {} })] as const
 // A link is created after the response, possibly after its test has ended.
-const onError = () => {}
-const auth = await createTestAuth({ emailPassword, plugins, onError })
+const onFailure = () => {}
+const auth = await createTestAuth({ emailPassword, plugins, onFailure })
 const path = join(temporaryDirectory(), 'app.db')
-const onFile = await createTestAuth({ databaseUrl: path, emailPassword, plugins, onError })
+const onFile = await createTestAuth({ databaseUrl: path, emailPassword, plugins, onFailure })
 afterAll(() => Promise.all([auth.close(), onFile.close()]))
 
 /** Rows left behind would be read again by every later comparison. */
@@ -46,7 +46,7 @@ async function clear({ db }: Pick<TestAuth, 'db'>): Promise<void> {
 async function createDown(sessions?: SessionStore): Promise<Auth> {
   const gone = await openSqlite(path, { columns: columnsOf(onFile.definition) })
   const database = { ...gone, ...(sessions !== undefined && { sessions }) }
-  const down = await createAuth(onFile.definition, database, { onError, pruneEverySeconds: 0 })
+  const down = await createAuth(onFile.definition, database, { pruneEverySeconds: 0 })
   await gone.close()
   return down
 }

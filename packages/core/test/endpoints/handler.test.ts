@@ -25,16 +25,16 @@ const echo = defineEndpoint({
   output: z.object({ input: z.unknown() }),
   run: async (input) => ({ body: { input } }),
 })
+const reported: unknown[] = []
 const app = await createTestAuth({
+  onFailure: ({ cause }) => void reported.push(cause),
   allowedOrigins: ['https://admin.example.com'],
   plugins: [organization(), { id: 'test', endpoints: { broken, echo } }],
 })
 const owner = await app.createUser()
 afterAll(() => app.close())
 
-const reported: unknown[] = []
-const onError = (error: unknown) => void reported.push(error)
-const auth = await createAuth(app.definition, app.database, { onError, pruneEverySeconds: 0 })
+const auth = await createAuth(app.definition, app.database, { pruneEverySeconds: 0 })
 const codeOf = async (response: Response) => (await response.json()).code
 
 const everyEndpoint = Object.values(ENDPOINTS).map(({ method, path }) => [method, path] as const)

@@ -1,4 +1,4 @@
-import { verifyJwt } from '@sallyport/core'
+import { type AuthFailure, verifyJwt } from '@sallyport/core'
 import { createAuth, type DefinePayload, defineAuth } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
@@ -17,8 +17,10 @@ let cookieOfAda = ada.cookie
 /** Refreshes in an app that adds these claims. */
 async function refresh(definePayload: DefinePayload, cookie?: string) {
   const errors: unknown[] = []
-  const definition = defineAuth({ config, signingKeys: auth.definition.signingKeys, definePayload })
-  const options = { onError: (error: unknown) => void errors.push(error), pruneEverySeconds: 0 }
+  const onFailure = (failure: AuthFailure) => void errors.push(failure)
+  const { signingKeys } = auth.definition
+  const definition = defineAuth({ config: { ...config, onFailure }, signingKeys, definePayload })
+  const options = { pruneEverySeconds: 0 }
   const { handler } = await createAuth(definition, database, options)
   const response = await handler(get(ENDPOINTS.token.path, { cookie: cookie ?? cookieOfAda }))
   if (cookie === undefined) cookieOfAda = cookiesAfter(cookieOfAda, response)
@@ -98,7 +100,7 @@ describe("definePayload can't override built-in claims", () => {
   })
 })
 
-describe("fails closed if the payload can't be issued: no token, and onError is called", () => {
+describe("fails closed if the payload can't be issued: no token, and onFailure is called", () => {
   test.each<[string, DefinePayload]>([
     ['too large for a cookie', () => ({ text: 'x'.repeat(4_000) })],
     ['slightly too large', () => ({ text: 'x'.repeat(2_900) })],
@@ -136,9 +138,10 @@ test('a sign-in whose definePayload fails creates no session and ends none', asy
   const before = await sessions.execute()
   const definition = {
     ...auth.definition,
+    config: { ...config, onFailure: () => {} },
     definePayload: () => Promise.reject(new Error('a bug of the app')),
   }
-  const { handler } = await createAuth(definition, database, { onError: () => {}, pruneEverySeconds: 0 })
+  const { handler } = await createAuth(definition, database, { pruneEverySeconds: 0 })
   const body = { email, password: TEST_PASSWORD }
   const response = await handler(post(ENDPOINTS.signInEmail.path, body, { cookie: here.cookie }))
   expect(response.status).toBe(500)

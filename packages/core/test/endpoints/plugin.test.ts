@@ -1,4 +1,4 @@
-import type { AuthEvent } from '@sallyport/core'
+import type { AuthEvent, AuthFailure } from '@sallyport/core'
 import { type AuthPlugin, createAuth, defineAuth, defineEndpoint, rejections } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
@@ -88,9 +88,9 @@ const notes = {
 } satisfies AuthPlugin
 
 const events: AuthEvent[] = []
-const onError = vi.fn<(error: unknown) => void>()
+const onFailure = vi.fn<(failure: AuthFailure) => void>()
 const onEvent = (event: AuthEvent) => void events.push(event)
-const auth = await createTestAuth({ plugins: [notes], onEvent, onError })
+const auth = await createTestAuth({ plugins: [notes], onEvent, onFailure })
 const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
@@ -99,7 +99,7 @@ beforeEach(async () => {
   isClosed = false
   ada = await auth.signIn(await makeUser())
   events.length = 0
-  onError.mockClear()
+  onFailure.mockClear()
 })
 
 const addNote = (body: unknown, cookie = ada.cookie) => auth.handler(post('/notes/add', body, { cookie }))
@@ -163,7 +163,10 @@ describe('an endpoint of a plugin', () => {
 
   test('is 500 and reported if its output is invalid', async () => {
     expect(await statusOf(auth.handler(get('/notes/break')))).toBe('500 INTERNAL_ERROR')
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.any(z.core.$ZodError))
+    const failure = { code: 'INTERNAL_ERROR', path: '/notes/break', step: 'endpoint', reason: null }
+    expect(onFailure).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ ...failure, cause: expect.any(z.core.$ZodError) }),
+    )
   })
 })
 

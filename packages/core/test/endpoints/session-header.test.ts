@@ -16,7 +16,7 @@ import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 const PLENTY = { points: 1_000_000, duration: 60 }
 const common = {
   // A link is created after the response, possibly after its test has ended.
-  onError: () => {},
+  onFailure: () => {},
   emailPassword: {
     sendEmail: async () => {},
     limits: { account: PLENTY, address: PLENTY, email: PLENTY },

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defineAuthConfig, verifyJwt } from '@sallyport/core'
+import { type AuthFailure, defineAuthConfig, verifyJwt } from '@sallyport/core'
 import {
   createAuth,
   defineAuth,
@@ -46,11 +46,8 @@ async function open(ring: KeyRing, options: KeyFileOptions = {}) {
   const store = keyFileStore(path)
   store.create(ring)
   const errors: unknown[] = []
-  const keyFile = await openKeyFile(path, {
-    pollMs: POLL_MS,
-    onError: (error) => void errors.push(error),
-    ...options,
-  })
+  const keyFile = await openKeyFile(path, { pollMs: POLL_MS, ...options })
+  keyFile.jwks.failures?.follow((failure) => failure && errors.push(failure.cause))
   opened.push(keyFile)
   return { path, store, errors, ...keyFile }
 }
@@ -236,11 +233,11 @@ describe('reports a lost or broken file once, and calls continue', async () => {
     ],
   ])('%s', async (_name, damage) => {
     const file = await open(one())
-    const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks })
+    const failures: AuthFailure[] = []
+    const onFailure = (failure: AuthFailure) => void failures.push(failure)
+    const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks, onFailure })
     const definition = defineAuth({ config, signingKeys: file.signingKeys, plugins: [password] })
-    const faults: unknown[] = []
-    const onError = (error: unknown) => void faults.push(error)
-    const auth = await createAuth(definition, database, { onError, pruneEverySeconds: 0 })
+    const auth = await createAuth(definition, database, { pruneEverySeconds: 0 })
     const signIn = () =>
       auth.handler(post(ENDPOINTS.signInEmail.path, { email: ada.email, password: ada.password }))
     const signedIn = await signIn()
@@ -264,21 +261,41 @@ describe('reports a lost or broken file once, and calls continue', async () => {
     await soon(() => expect(file.signingKeys.active.kid).toBe(c.kid))
     expect([(await signIn()).status, (await refresh()).status]).toEqual([200, 200])
     expect(file.errors).toHaveLength(1)
-    expect(faults).toEqual([])
+    const [failure, recovery] = [{ cause: expect.any(Error) }, { cause: null, recovered: true }].map(
+      (part) => ({
+        ...{ code: 'KEY_FILE_INVALID', path: 'keys', step: 'background', recovered: false, suppressed: 0 },
+        ...part,
+      }),
+    )
+    expect(failures).toMatchObject([failure, recovery])
 
     unlinkSync(file.path)
     await soon(() => expect(file.errors).toHaveLength(2))
   })
 })
 
-test('prints reports to the console without onError', async () => {
+test('reports each reading that fails, but the same one only once', async () => {
+  const file = await open(one())
+  writeFileSync(file.path, 'not a key ring')
+  await soon(() => expect(file.errors).toHaveLength(1))
+  writeFileSync(file.path, 'not a key ring either')
+  await soon(() => expect(file.errors).toHaveLength(2))
+  unlinkSync(file.path)
+  await soon(() => expect(file.errors).toHaveLength(3))
+  await sleep(POLL_MS * 5)
+  expect(file.errors).toHaveLength(3)
+})
+
+test('without onFailure, the console has the failure and the recovery', async () => {
   const console = vi.spyOn(globalThis.console, 'error').mockImplementation(() => {})
-  const path = newPath()
-  const file = await openKeyFile(path, { pollMs: POLL_MS })
-  opened.push(file)
-  unlinkSync(path)
-  await soon(() => expect(console).toHaveBeenCalledOnce())
-  console.mockRestore()
+  onTestFinished(() => console.mockRestore())
+  const file = await open(one())
+  defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks })
+  unlinkSync(file.path)
+  const failed = 'sallyport: KEY_FILE_INVALID in keys (background)'
+  await soon(() => expect(console.mock.calls).toEqual([[failed, file.errors[0]]]))
+  file.store.create(one())
+  await soon(() => expect(console).toHaveBeenLastCalledWith(`${failed} is over`))
 })
 
 test.each([
@@ -289,7 +306,7 @@ test.each([
     },
   ],
   ['rejects', () => Promise.reject(new Error('the listener is broken'))],
-])('an onError that %s ends neither the process nor the polling', async (_how, onError) => {
+])('an onFailure that %s ends neither the process nor the polling', async (_how, onFailure) => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
   const rejected: unknown[] = []
   const note = (error: unknown) => void rejected.push(error)
@@ -298,7 +315,8 @@ test.each([
     process.off('unhandledRejection', note)
     printed.mockRestore()
   })
-  const file = await open(one(), { onError })
+  const file = await open(one())
+  defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks, onFailure })
   rmSync(file.path)
   await soon(() => expect(printed).toHaveBeenCalled())
   file.store.create(createKeyRing(c, new Date()))

@@ -62,13 +62,13 @@ async function setScene(answer: JwksServer['answer'], options: DynamicJwksOption
   let time = 0
   const keySet = dynamicJwks(server.url, {
     now: () => time,
-    onError: (error) => void errors.push(error),
     fetch(url, init) {
       fetches.push(time)
       return fetch(url, init)
     },
     ...options,
   })
+  keySet.failures?.follow((failure) => failure && errors.push(failure.cause))
   return {
     server,
     keySet,

@@ -3,15 +3,15 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { bundle } from '../support/bundle.ts'
 
-/** 15 KB, minified and gzipped. */
-const LIMIT_BYTES = 15 * 1024
+/** 16 KB, minified and gzipped. */
+const LIMIT_BYTES = 16 * 1024
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
 test.each([
   ['both steps with static and dynamic keys', './both-steps.ts'],
   ['all exports of the light entry', '../../src/index.ts'],
-])('%s: at most 15 KB', async (what, file) => {
+])('%s: at most 16 KB', async (what, file) => {
   const { code, imports } = await bundle(path(file), { minify: true })
   const bytes = gzipSync(code).byteLength
   console.log(`${what}: ${bytes} bytes minified and gzipped`)

@@ -89,6 +89,7 @@ export async function startOrganizationAuth(
     jwks: staticJwks(publicJwks),
     now: clock.now,
     onEvent: (event) => void events.push(event),
+    onFailure: ({ cause }) => void errors.push(cause),
   })
   const plugins: Plugins = [
     emailPassword(),
@@ -101,10 +102,7 @@ export async function startOrganizationAuth(
     ? await openPostgres(url, { columns, migrate })
     : await openSqlite(url, { columns, migrate })
   afterAll(opened.close)
-  const auth = await createAuth(definition, opened, {
-    pruneEverySeconds: 0,
-    onError: (error) => void errors.push(error),
-  })
+  const auth = await createAuth(definition, opened, { pruneEverySeconds: 0 })
   const { api, handler, database, prune } = auth
 
   async function take(delivery: InvitationDelivery): Promise<void> {

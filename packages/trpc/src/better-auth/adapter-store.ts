@@ -3,7 +3,7 @@ import { memoryFeed, memoryLimits, type OpenedMembers } from '@sallyport/core/in
 import { getAuthTables } from 'better-auth/db'
 import { defaultRoleOf } from './access.ts'
 import type { BetterAuthContext } from './instance.ts'
-import { type AddedColumns, returnedColumns } from './tables.ts'
+import { type AddedColumns, returnedColumns } from './returned-columns.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@ import { type AuthConfig, ConfigurationError } from '@sallyport/core'
 import { readCredentials } from '@sallyport/core/internal/server'
 import { type AuthHandle, authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
-import { toTRPCError, withStatus } from '../server/errors.ts'
+import { reportError, toTRPCError, withStatus } from '../server/errors.ts'
 import { callerHeaders } from './caller-headers.ts'
 import { passCookies, readSessionCookie } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
@@ -64,7 +64,7 @@ async function call(endpoint: Endpoint, { name, input, auth, source, config }: C
     .load()
     .then(() => callerHeaders(request, kind, config))
     .catch((error) => {
-      throw toTRPCError(error)
+      throw reportError(toTRPCError(error), { path: name, step: 'endpoint' }, config)
     })
   const { headers, response } = await endpoint({ ...input, headers: sent, returnHeaders: true }).catch(
     rethrow,

@@ -19,31 +19,38 @@ export function followStorage(
   { tokens, listener }: { tokens: KnownTokens; listener: Publish },
 ): () => void {
   return follow(storage, listener, (publish) => {
-    function publishChange(key: string): void {
+    function publishKey(key: string): void {
       const session = tokens.sessionOf(key)
       if (session !== undefined) publish(session)
       if (key.startsWith(REVOKED_BEFORE))
         publish({ sessionId: null, userId: key.slice(REVOKED_BEFORE.length) })
     }
 
-    for (const name of ['set', 'delete'] as const) {
-      const write: (...args: Parameters<WritableStorage['set']>) => unknown = storage[name]
-      const replaced: typeof write = (...args) => {
-        const publishKey = () => publishChange(String(args[0]))
-        let result: unknown
-        try {
-          result = write.apply(storage, args)
-        } catch (error) {
-          publishKey()
-          throw error
-        }
-        if (isPromise(result)) return Promise.resolve(result).finally(publishKey)
-        publishKey()
-        return result
-      }
-      replaceMethod(storage, name, replaced)
-    }
+    for (const name of ['set', 'delete'] as const) followWrites(storage, name, publishKey)
   })
+}
+
+/** Calls `publishKey` after each write, also if it failed. */
+function followWrites(
+  storage: WritableStorage,
+  name: 'set' | 'delete',
+  publishKey: (key: string) => void,
+): void {
+  const write: (...args: Parameters<WritableStorage['set']>) => unknown = storage[name]
+  const replaced: typeof write = (...args) => {
+    const publish = () => publishKey(String(args[0]))
+    let result: unknown
+    try {
+      result = write.apply(storage, args)
+    } catch (error) {
+      publish()
+      throw error
+    }
+    if (isPromise(result)) return Promise.resolve(result).finally(publish)
+    publish()
+    return result
+  }
+  replaceMethod(storage, name, replaced)
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {

@@ -5,11 +5,11 @@ import { type AuthContext, type AuthContextFactory, createAuthContext } from '..
 import { authResponseMeta } from '../server/errors.ts'
 import { type PermissionGuards, permissionGuards } from '../server/require-permission.ts'
 import { type BoundBetterAuthApi, createGetAuth } from './bound-api.ts'
+import { databaseStore } from './database-store.ts'
 import { type BetterAuthGuardOptions, guardConfig } from './guard-config.ts'
 import { createGuardStore } from './guard-store.ts'
 import type { BetterAuth } from './instance.ts'
 import { createKnownTokens } from './known-tokens.ts'
-import { betterAuthStore } from './open-store.ts'
 import { createRenewal } from './renewal.ts'
 import { createSource, keepsRows } from './source.ts'
 import { storageStore } from './storage-store.ts'
@@ -17,18 +17,18 @@ import { storageStore } from './storage-store.ts'
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
 /** Omits our Kysely, so `ctx.transaction` is that of the app's client. */
-type GuardStore = Omit<AuthStore, 'database'>
+type AttachedStore = Omit<AuthStore, 'database'>
 
 /** Guards for the sessions of Better Auth. `sessionsOf(guard)` reads them. */
 export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
   extends AuthContextFactory,
     PermissionGuards,
-    AuthDatabase<GuardStore> {
+    AuthDatabase<AttachedStore> {
   /**
    * Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. If several guards
    * share it, each call uses its own guard's sessions, but `sessionsOf(db)` returns those of the first guard.
    */
-  attach<Database extends object>(db: Database): Database & AuthDatabase<GuardStore>
+  attach<Database extends object>(db: Database): Database & AuthDatabase<AttachedStore>
   /**
    * Returns `auth.api` with the caller's headers applied. tRPC's response sends the cookies that it sets,
    * except over WebSocket, with `httpBatchStreamLink`, and in subscriptions.
@@ -68,10 +68,12 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   const tokens = createKnownTokens()
   const source = createSource(auth, (context) => follow(context))
   const config = guardConfig(source, { ...options, tokens })
-  const rows = betterAuthStore(source, { config, client: options.client })
-  const inStorage = () => storageStore(source, { issuer: () => config.issuer, tokens })
+  const rows = databaseStore(source, { config, client: options.client })
   const { open, follow, ready, close } = createGuardStore(
-    { open: () => (keepsRows(auth) ? rows.store : inStorage()), close: rows.close },
+    {
+      open: () => (keepsRows(auth) ? rows.store : storageStore(source, { config, tokens })),
+      close: rows.close,
+    },
     { source, config, tokens },
   )
   const own = {
@@ -106,6 +108,6 @@ export function betterAuthGuard<Auth extends BetterAuth>(
 /** The stores of closed guards, which a client may still carry after a hot reload. */
 const closedStores = new WeakSet<AuthStore>()
 
-function isAttached<Database extends object>(db: Database): db is Database & AuthDatabase<GuardStore> {
+function isAttached<Database extends object>(db: Database): db is Database & AuthDatabase<AttachedStore> {
   return authStore in db
 }

@@ -20,7 +20,6 @@ export interface BetterAuthContext {
   readonly sessionConfig: {
     readonly updateAge: number
     readonly expiresIn: number
-    readonly freshAge: number
   }
   readonly adapter: BetterAuthAdapter
   readonly internalAdapter: {

@@ -68,7 +68,7 @@ export function createJwtIssuer(
   })
   const store = keepsRows(context)
     ? adapterStore(context, config.issuer)
-    : storageStore(source, { issuer: () => config.issuer, tokens })
+    : storageStore(source, { config, tokens })
   const sessions = rejectBanned(store.sessions, { source, now: () => config.now() })
   const run = (request: OriginRequest, kind: 'token' | 'query') =>
     authenticate(request, kind, { config: cookieConfig, sessions }).catch((cause: unknown) => {

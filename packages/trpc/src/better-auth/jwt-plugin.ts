@@ -4,6 +4,7 @@ import {
   isPrefetch,
   readCredentials,
   reject,
+  reportFailure,
   toErrorResponse,
   withCommonHeaders,
 } from '@sallyport/core/internal/server'
@@ -33,7 +34,7 @@ export function sallyportJwt(options: SallyportJwtOptions): Pick<BetterAuthPlugi
   const { method, path } = ENDPOINTS.token
 
   const backendToken = createAuthEndpoint(path, { method, requireHeaders: true }, async (ctx) => {
-    const { authCookies, secret, logger } = ctx.context
+    const { authCookies, secret } = ctx.context
     const header = (name: string) => ctx.headers.get(name)
     const request = { method, header }
     try {
@@ -47,7 +48,7 @@ export function sallyportJwt(options: SallyportJwtOptions): Pick<BetterAuthPlugi
       return respond(200, body, cookies)
     } catch (error) {
       const { status, ...body } = toErrorResponse(withoutToken(error))
-      if (status === 500) logger.error('sallyportJwt', error)
+      reportFailure(error, { path, step: 'endpoint' }, options.config)
       // Without the cookie, the origin was not checked: another site could sign the user out.
       if (!isSessionOver(body.code) || readCredentials(header, options.config).sessionCookie === null)
         return respond(status, body, [])

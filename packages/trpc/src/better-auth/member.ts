@@ -12,3 +12,9 @@ export function textOf(value: unknown, ...path: readonly (string | symbol)[]): s
   const member = memberOf(value, ...path)
   return typeof member === 'string' ? member : undefined
 }
+
+/** Calls a method of another library's object. */
+export function callOf(value: unknown, name: string, argument?: unknown): unknown {
+  const method = memberOf(value, name)
+  return typeof method === 'function' ? Reflect.apply(method, value, [argument]) : undefined
+}

@@ -1,4 +1,10 @@
-import { AuthError, type AuthStore, type SessionKey, type SessionReader } from '@sallyport/core'
+import {
+  type AuthConfig,
+  AuthError,
+  type AuthStore,
+  type SessionKey,
+  type SessionReader,
+} from '@sallyport/core'
 import { memoryFeed, memoryLimits } from '@sallyport/core/internal/server'
 import { createRowReader, type RowReader } from './adapter-store.ts'
 import type { KnownTokens } from './known-tokens.ts'
@@ -7,14 +13,14 @@ import type { BetterAuthSource } from './source.ts'
 /** Creates a store for sessions that are only in Better Auth's secondary storage. */
 export function storageStore(
   source: BetterAuthSource,
-  { issuer, tokens }: { issuer: () => string; tokens: KnownTokens },
+  { config, tokens }: { config: AuthConfig; tokens: KnownTokens },
 ): AuthStore {
   let reader: RowReader | undefined
   const sessions: SessionReader = {
     async findSession(key) {
       const context = await source.load()
       const { internalAdapter } = context
-      reader ??= createRowReader(context, issuer())
+      reader ??= createRowReader(context, config.issuer)
       const token = tokens.tokenOf(key.sessionId) ?? (await findToken(key))
       const found = token === null ? null : await internalAdapter.findSession(token)
       if (found === null) return null

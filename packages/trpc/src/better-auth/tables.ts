@@ -2,51 +2,12 @@ import { ConfigurationError } from '@sallyport/core'
 import type { SqliteStoreOptions, StoreMapping } from '@sallyport/core/sqlite'
 import { getAuthTables } from 'better-auth/db'
 import { defaultRoleOf } from './access.ts'
+import { findTableNames } from './find-table-names.ts'
 import type { BetterAuthContext } from './instance.ts'
-import { memberOf } from './member.ts'
-import { type TableNames, tableNames } from './table-names.ts'
+import { type AddedColumns, returnedColumns, type Tables } from './returned-columns.ts'
+import type { TableNames } from './table-names.ts'
 
-export type AddedColumns = NonNullable<SqliteStoreOptions['columns']>
 type SessionColumns = AddedColumns['session']
-type ColumnShape = AddedColumns['user'][string]
-
-type Tables = ReturnType<typeof getAuthTables>
-type Fields = Tables[string]['fields']
-
-/** Members of a session that decide about it. A field of the app with such a name isn't ours. */
-const OWN_NAMES = ['issuer', 'rotatedAt', 'version', 'lastAuthenticatedAt', 'user', 'ban']
-
-/** Returns the columns of sessions and users that calls receive, except those that every store reads. */
-export function returnedColumns(tables: Tables): AddedColumns {
-  return {
-    session: shapesOf(tables.session?.fields, new Set(['token', 'userId', 'expiresAt', ...OWN_NAMES])),
-    user: shapesOf(tables.user?.fields, new Set(['name', 'email', 'role'])),
-  }
-}
-
-function shapesOf(fields: Fields = {}, others: ReadonlySet<string>): Record<string, ColumnShape> {
-  return Object.fromEntries(
-    Object.entries(fields)
-      .filter(([name, { returned }]) => returned !== false && name !== 'id' && !others.has(name))
-      .map(([name, { type }]) => [name, { type: columnType(type) }]),
-  )
-}
-
-function columnType(type: Fields[string]['type']): ColumnShape['type'] {
-  switch (type) {
-    case 'number':
-    case 'date':
-    case 'json':
-      return type
-    case 'boolean':
-      return 'flag'
-    case 'string[]':
-    case 'number[]':
-      return 'json'
-    default:
-      return 'text'
-  }
-}
 
 /**
  * Describes Better Auth's tables for a store.
@@ -57,7 +18,7 @@ export function describeTables(
   { db, issuer }: { db: unknown; issuer: string },
 ): Required<Pick<SqliteStoreOptions, 'mapping' | 'columns'>> {
   const tables = getAuthTables(context.options)
-  const names = namesIn(context, tables, db)
+  const names = findTableNames(context, { tables, db })
   requirePlain(tables)
   const columns = returnedColumns(tables)
   const { session, user } = tables
@@ -106,19 +67,6 @@ function memberRole({ session, member }: Tables, names: TableNames): SessionColu
   }
   const from = { table: names.table('member'), column: names.column('member', 'role'), where }
   return { activeOrganizationRole: { type: 'text', from } }
-}
-
-/** Translates the names in Better Auth's options to those in the database. */
-function namesIn(context: BetterAuthContext, tables: Tables, db: unknown): TableNames {
-  const suffix = memberOf(context.adapter.options, 'adapterConfig', 'usePlural') === true ? 's' : ''
-  const names = tableNames(context, db)
-  const modelOf = (model: string) => `${tables[model]?.modelName ?? model}${suffix}`
-  const fieldOf = (model: string, field: string) => tables[model]?.fields[field]?.fieldName ?? field
-  return {
-    table: (model) => names.table(modelOf(model)),
-    column: (model, field) => names.column(modelOf(model), fieldOf(model, field)),
-    dates: (model, field) => names.dates(modelOf(model), fieldOf(model, field)),
-  }
 }
 
 /** Checks that no function of the app decodes a column. @throws ConfigurationError */

@@ -14,6 +14,7 @@ import {
   keysVersion,
   type ProxyTrust,
   readCredentials,
+  reportFailure,
   validateIdentity,
 } from '@sallyport/core/internal/server'
 import type { SocketLimiter } from './limit-sockets.ts'
@@ -61,6 +62,8 @@ export interface AuthRequest {
   readonly isGet: boolean
   /** Whether a query or mutation may return a stream. If not, tRPC doesn't read it. */
   readonly carriesStreams: boolean
+  /** The path of the procedure, behind its guard. */
+  readonly path?: string
   /** Set once a guard has accepted the call. */
   identity?: Identity
   /** Absent over HTTP, and without `webSocketOptions`. */
@@ -111,6 +114,7 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
   let lastRead: { kind: RequestKind; startedAt: number; result: Promise<SessionRead> } | null = null
   let wasChecked = false
   let pendingHandshake: Promise<void> | null = null
+  let isAwaited = false
 
   /** Runs Step 1 once. A connection keeps its identity when the JWT expires: the session row decides. */
   function identifyOnce(callKind: RequestKind): Promise<Identity> {
@@ -138,6 +142,11 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
       if (store === undefined) return
       const read = await readSession(identity, store, config)
       connection?.onRead(read)
+    } catch (error) {
+      // A call that waits reports it under its own path.
+      const step = step1?.isProved ? 'step2' : 'step1'
+      if (!isAwaited) reportFailure(error, { path: 'handshake', step }, config)
+      throw error
     } finally {
       pendingHandshake = null
     }
@@ -150,7 +159,10 @@ export function createAuthHandle(request: SentRequest, options: AuthHandleOption
 
   async function runSteps(store: AuthStore, callKind: RequestKind): Promise<SessionRead> {
     // A call during the handshake fails with its reason. Only then does a ban close the connection.
-    if (pendingHandshake !== null) await pendingHandshake.catch(fail)
+    if (pendingHandshake !== null) {
+      isAwaited = true
+      await pendingHandshake.catch(fail)
+    }
     const identity = await identifyOnce(callKind)
     try {
       const first = await readSession(identity, store, config)

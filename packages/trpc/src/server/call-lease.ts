@@ -1,6 +1,6 @@
-import { type AuthConfig, AuthError, type Session } from '@sallyport/core'
+import { type AuthConfig, AuthError, isAuthError, type Session } from '@sallyport/core'
 import type { SessionRead } from './auth-handle.ts'
-import { toTRPCError } from './errors.ts'
+import { reportError, toTRPCError } from './errors.ts'
 import type { LeaseSubscriber } from './session-lease.ts'
 import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
 import { endWithServer } from './stopping-streams.ts'
@@ -10,10 +10,13 @@ export const callLease: unique symbol = Symbol('callLease')
 export interface StreamLease extends LeaseSubscription {
   /** Aborts with the error of the stream when the session ends or the caller goes away. */
   readonly signal: AbortSignal
+  /** Keeps the reason of an AuthError from the source, such as a lost database. */
+  withReason(error: unknown): unknown
 }
 
 interface CallLeaseOptions {
   readonly config: AuthConfig
+  readonly path: string
   readonly caller: AbortSignal | undefined
   /** Whether the client continues the stream on another node if this one ends it. */
   readonly isResumable: boolean
@@ -28,6 +31,7 @@ export class CallLease implements LeaseSubscriber {
   /** Checked with every later read, for all guards of the call. Each returns an error to end the call. */
   readonly conditions: ((session: Session) => AuthError | null)[]
   readonly #config: AuthConfig
+  readonly #path: string
   readonly #caller: AbortSignal | undefined
   readonly #isResumable: boolean
   /** Created on first use: most calls have no stream. */
@@ -38,9 +42,10 @@ export class CallLease implements LeaseSubscriber {
   #openStreams = 0
   #isOver = false
 
-  constructor(handle: object, { config, caller, isResumable }: CallLeaseOptions) {
+  constructor(handle: object, { config, path, caller, isResumable }: CallLeaseOptions) {
     this.conditions = isLeased(handle) ? handle[callLease].conditions : []
     this.#config = config
+    this.#path = path
     this.#caller = caller
     this.#isResumable = isResumable
   }
@@ -72,12 +77,16 @@ export class CallLease implements LeaseSubscriber {
     this.#subscribe()
     if (this.#isResumable)
       this.#endsWithServer ??= endWithServer(this.read.store.revocations, () =>
-        this.onError(new AuthError('SESSIONS_UNAVAILABLE')),
+        this.#end(toTRPCError(new AuthError('SESSIONS_UNAVAILABLE'))),
       )
     let isOpen = true
     return {
       signal: this.#controller.signal,
       pending: () => this.#subscription?.pending() ?? null,
+      withReason: (error) =>
+        isAuthError(error)
+          ? reportError(toTRPCError(error), { path: this.#path, step: 'procedure' }, this.#config)
+          : error,
       end: () => {
         if (isOpen && --this.#openStreams === 0) this.end()
         isOpen = false
@@ -118,8 +127,12 @@ export class CallLease implements LeaseSubscriber {
   }
 
   onError(error: unknown): void {
+    this.#end(reportError(toTRPCError(error), { path: this.#path, step: 'step2' }, this.#config))
+  }
+
+  #end(error: Error): void {
     this.end()
-    this.#controller.abort(toTRPCError(error))
+    this.#controller.abort(error)
   }
 
   end(): void {

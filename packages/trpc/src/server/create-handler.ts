@@ -1,4 +1,4 @@
-import { type AuthConfig, isReady, MAX_PAYLOAD_BYTES, type SessionReader, withCors } from '@sallyport/core'
+import { type AuthConfig, MAX_PAYLOAD_BYTES, withCors } from '@sallyport/core'
 import type { Auth } from '@sallyport/core/auth'
 import { AUTH_PATH } from '@sallyport/core/internal/protocol'
 import { type AnyTRPCRouter, type inferRouterContext, TRPCError } from '@trpc/server'
@@ -15,7 +15,7 @@ export interface HandlerOptions<Router extends AnyTRPCRouter>
   extends HTTPBaseHandlerOptions<Router, Request> {
   readonly config: AuthConfig
   /** The result of `createAuth`. Without it, the handler serves tRPC alone. */
-  readonly auth?: Pick<Auth, 'handler' | 'database'>
+  readonly auth?: Pick<Auth, 'handler' | 'readiness'>
   /** The path of tRPC. @default '/trpc' */
   readonly endpoint?: string
   /** The maximum bytes of a body sent to tRPC. @default MAX_PAYLOAD_BYTES */
@@ -67,17 +67,21 @@ export function createHandler<Router extends AnyTRPCRouter>(options: HandlerOpti
     if (auth !== undefined && pathname.startsWith(`${AUTH_PATH}/`))
       return auth.handler(request, { remoteAddress })
     if (auth === undefined || pathname !== '/healthz') return new Response('Not found', { status: 404 })
-    // The database is read on each request, and inside the check.
-    const findSession: SessionReader['findSession'] = (key) => auth.database.sessions.findSession(key)
-    const ready = !isDraining(auth) && (await isReady(config, { findSession }))
-    const headers = { 'cache-control': 'no-store' }
-    return Response.json({ ok: ready }, { status: ready ? 200 : 503, headers })
+    return respondReady(auth)
   }
   const fastify: Handler['fastify'] = async (routes, { trpc = true } = {}) => {
     const paths = auth === undefined ? [] : [`${AUTH_PATH}/*`, '/healthz']
     addRoutes(routes, trpc ? [...paths, `${endpoint}/*`] : paths, handle)
   }
   return Object.assign(handle, { fastify })
+}
+
+/** A server that stops isn't ready, but can still answer calls. */
+async function respondReady(auth: Pick<Auth, 'readiness'>): Promise<Response> {
+  const parts = isDraining(auth) ? { draining: true } : await auth.readiness()
+  const ok = Object.values(parts).every((part) => part === 'ok')
+  const headers = { 'cache-control': 'no-store' }
+  return Response.json({ ok, ...parts }, { status: ok ? 200 : 503, headers })
 }
 
 /**

@@ -1,7 +1,7 @@
-import type { EndpointError } from '@sallyport/core'
+import type { AuthConfig, EndpointError, FailureStep } from '@sallyport/core'
 import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
 import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
-import { logRarely } from '@sallyport/core/internal/server'
+import { reportFailure, wasReported } from '@sallyport/core/internal/server'
 import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 
@@ -20,14 +20,25 @@ export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCErr
 }
 
 function createTRPCError(error: unknown): TRPCError {
-  if (isConfigurationError(error)) {
-    // Its message is for the operator. A server without `onError` would log nothing.
-    logRarely(error)
+  if (isConfigurationError(error))
     return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'Something went wrong', cause: error })
-  }
   const cause = isAuthError(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
   const { code, message } = REASONS[cause.reason]
   return new TRPCError({ code, message, cause })
+}
+
+const reported = new WeakSet<Error>()
+
+/** Reports the failure of a call to `onFailure`, once, although it passes several guards. */
+export function reportError(
+  error: TRPCError,
+  { path = null, ...step }: { path?: string | null | undefined; step: FailureStep },
+  config: AuthConfig,
+): TRPCError {
+  if (!reported.has(error) && !wasReported(error.cause))
+    reportFailure(error.cause ?? error, { path, ...step }, config)
+  reported.add(error)
+  return error
 }
 
 /**
@@ -77,14 +88,24 @@ const ENDPOINT_CODES: Readonly<Record<number, TRPCError['code']>> = {
  *   .mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
  */
 export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object, object, unknown> = async ({
+  ctx,
+  path,
   next,
 }) => {
   const result = await next()
   if (result.ok) return result
   const { cause, code } = result.error
   // An error of a guard already has its code, and whether the call may be replayed.
-  if (isAuthError(cause) && code === 'INTERNAL_SERVER_ERROR') return { ...result, error: toTRPCError(cause) }
+  if (isAuthError(cause) && code === 'INTERNAL_SERVER_ERROR') {
+    const error = toTRPCError(cause)
+    if (hasHandle(ctx)) reportError(error, { path, step: 'procedure' }, ctx.auth[authRequest].config)
+    return { ...result, error }
+  }
   return isEndpointError(cause) ? { ...result, error: toEndpointTRPCError(cause) } : result
+}
+
+function hasHandle(ctx: object): ctx is { readonly auth: AuthHandle } {
+  return 'auth' in ctx && typeof ctx.auth === 'object' && ctx.auth !== null && authRequest in ctx.auth
 }
 
 export function toEndpointTRPCError(cause: EndpointError): TRPCError {

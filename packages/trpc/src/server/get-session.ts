@@ -2,7 +2,7 @@ import { type AuthStore, ConfigurationError, type Session } from '@sallyport/cor
 import { authStore } from '@sallyport/core/internal/server'
 import { authRequest, type SessionRead } from './auth-handle.ts'
 import type { StoreContext } from './context.ts'
-import { toTRPCError } from './errors.ts'
+import { reportError, toTRPCError } from './errors.ts'
 
 /**
  * Runs both steps and returns the caller's session, never null. Protected procedures have `ctx.session`.
@@ -14,7 +14,8 @@ export async function getSession(ctx: StoreContext): Promise<Session> {
   try {
     return (await readSession(ctx)).session
   } catch (error) {
-    throw toTRPCError(error)
+    const { path, config, isIdentified } = ctx.auth[authRequest]
+    throw reportError(toTRPCError(error), { path, step: isIdentified() ? 'step2' : 'step1' }, config)
   }
 }
 

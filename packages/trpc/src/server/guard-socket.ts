@@ -21,6 +21,9 @@ export const RECONNECT: string = JSON.stringify({ id: null, method: 'reconnect' 
 /** Leaves time for streams and calls to send their errors. */
 const CLOSE_AFTER_MS = 100
 
+/** The maximum for those that learn of the ban later, such as a call whose lookup is slow. */
+const MAX_WAIT_MS = 2_000
+
 const socketsByStore = new WeakMap<AuthStore, Map<string, number>>()
 
 /**
@@ -36,7 +39,7 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
   function onError(error: unknown): void {
     if (isClosing || !isAuthError(error)) return
     const { reason } = error
-    if (reason === 'ACCOUNT_BANNED') closeLater(() => socket.close(BANNED_CODE, reason))
+    if (reason === 'ACCOUNT_BANNED') closeLater(() => socket.close(BANNED_CODE, reason), MAX_WAIT_MS)
     // Wait: the client must not reconnect with the old cookies before it has the response with the new ones.
     if (reason === 'TOKEN_INVALID' && isSubscribed)
       closeLater(() => {
@@ -45,9 +48,16 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
       })
   }
 
-  function closeLater(act: () => void): void {
+  /** Waits for open calls and subscriptions, until `maxMs` have passed. */
+  function closeLater(act: () => void, maxMs = 0): void {
     isClosing = true
-    const timer = setTimeout(act, CLOSE_AFTER_MS)
+    const startedAt = performance.now()
+    const check = () => {
+      if (limiter?.hasOpenCalls() && performance.now() - startedAt < maxMs)
+        timer = setTimeout(check, CLOSE_AFTER_MS)
+      else act()
+    }
+    let timer = setTimeout(check, CLOSE_AFTER_MS)
     socket.once('close', () => clearTimeout(timer))
   }
 

@@ -1,7 +1,5 @@
-import { isAuthError } from '@sallyport/core'
 import { type Observable, observable } from '@trpc/server/observable'
 import type { StreamLease } from './call-lease.ts'
-import { toTRPCError } from './errors.ts'
 
 export interface GuardOptions {
   /** Called when the stream is first read: tRPC doesn't read one that its transport can't carry. */
@@ -54,7 +52,7 @@ export function guardIterable(
     } catch (error) {
       // The consumer gets the error that ended the stream, not another one of the source.
       abandon().catch(() => {})
-      throw withCodeOfReason(error)
+      throw lease.withReason(error)
     }
   }
 
@@ -108,7 +106,7 @@ export function guardObservable(
     }
 
     const next = (value: unknown) => observer.next(guardValue(value))
-    const fail = (error: unknown) => observer.error(withCodeOfReason(error))
+    const fail = (error: unknown) => observer.error(lease.withReason(error))
     const subscription = source.subscribe({
       next: (value) => emit(next, value),
       error: (error) => emit(fail, error),
@@ -134,15 +132,10 @@ export async function guardPromise(
     lease.signal.throwIfAborted()
     return guardValue(value)
   } catch (error) {
-    throw withCodeOfReason(error)
+    throw lease.withReason(error)
   } finally {
     lease.end()
   }
-}
-
-/** Keeps the reason of an AuthError from the source, such as a lost database. */
-function withCodeOfReason(error: unknown): unknown {
-  return isAuthError(error) ? toTRPCError(error) : error
 }
 
 /** Returns the promise, or rejects with the signal's reason when it aborts. Leaves no listener behind. */

@@ -8,7 +8,7 @@ import {
 } from './auth-handle.ts'
 import { CallLease, callLease, isLeased } from './call-lease.ts'
 import type { AuthContext, DatabaseContext } from './context.ts'
-import { toTRPCError } from './errors.ts'
+import { reportError, toTRPCError } from './errors.ts'
 import { guardOutput, isStream } from './guard-output.ts'
 import type { CallOptions, Middleware } from './middleware.ts'
 
@@ -18,20 +18,25 @@ export interface AuthorizedHandle extends AuthHandle {
   readonly signal: AbortSignal
 }
 
+interface LeasedHandle extends AuthorizedHandle {
+  readonly [callLease]: CallLease
+}
+
 /** The handle of a guarded call. The one of an outer guard would have that guard's signal. */
-class GuardedHandle implements AuthorizedHandle {
+class GuardedHandle implements LeasedHandle {
   readonly transport: Transport
   readonly address: AuthHandle['address']
   readonly [authRequest]: AuthRequest
   readonly [callLease]: CallLease
 
-  constructor({ ctx, type, signal }: CallOptions<AuthContext>) {
+  constructor({ ctx, path, type, signal }: CallOptions<AuthContext>) {
     const { transport, address, [authRequest]: request } = ctx.auth
     this.transport = transport
     this.address = address
-    this[authRequest] = { ...request, kind: type }
+    this[authRequest] = { ...request, kind: type, path }
     this[callLease] = new CallLease(ctx.auth, {
       config: request.config,
+      path,
       caller: signal,
       // A socket is closed instead, and tRPC's client continues its subscriptions on the next one.
       isResumable: type === 'subscription' && transport === 'http',
@@ -60,9 +65,9 @@ export function isGuard(middleware: unknown): boolean {
 
 interface GuardParts<Call> {
   /** Runs both steps. Returns null for an anonymous caller who may continue. */
-  readonly read: (call: Call, auth: GuardedHandle) => Promise<SessionRead | null>
+  readonly read: (call: Call, auth: LeasedHandle) => Promise<SessionRead | null>
   /** Returns further context members. */
-  readonly add?: ((call: Call, auth: GuardedHandle) => object) | undefined
+  readonly add?: ((call: Call, auth: LeasedHandle) => object) | undefined
 }
 
 /** Creates a middleware that accepts a call if `read` returns a session. */
@@ -82,7 +87,7 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
   call: Call,
   { read, add }: GuardParts<Call>,
 ): ReturnType<Middleware<AuthContext, SessionContext>> {
-  const { next, type } = call
+  const { next, path, type } = call
   const auth = new GuardedHandle(call)
   const { [authRequest]: request, [callLease]: lease } = auth
   let found: SessionRead | null
@@ -90,7 +95,8 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
     found = await read(call, auth)
   } catch (error) {
     // The resolver hasn't run, so the client may replay the call.
-    throw toTRPCError(error, call)
+    const step = request.isIdentified() ? 'step2' : 'step1'
+    throw reportError(toTRPCError(error, call), { path, step }, request.config)
   }
   if (found === null) return next({ ctx: { identity: null, session: null, user: null } })
   lease.begin(found)
@@ -107,13 +113,15 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
   release?.()
   lease.end()
   // An AuthError from the resolver, such as a lost database, keeps its reason.
-  if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause))
-    return { ...result, error: toTRPCError(result.error.cause) }
+  if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause)) {
+    const error = toTRPCError(result.error.cause)
+    return { ...result, error: reportError(error, { path, step: 'procedure' }, request.config) }
+  }
   return result
 }
 
 /** @param release releases the place of a subscription on its socket */
-function guardStreams(data: unknown, auth: GuardedHandle, release: (() => void) | null): unknown {
+function guardStreams(data: unknown, auth: LeasedHandle, release: (() => void) | null): unknown {
   const lease = auth[callLease]
   const { kind, carriesStreams, limiter } = auth[authRequest]
   if (!isStream(data)) release?.()

@@ -12,6 +12,8 @@ export interface SocketLimiter {
   readonly reserveSubscription: OpenCalls['reserve']
   /** Returns whether a query or a mutation waits for its turn or its response. */
   hasCalls(): boolean
+  /** Returns whether that is so, or a subscription is open. */
+  hasOpenCalls(): boolean
   /** Called when the user of the socket has passed both steps. */
   authenticated(): void
 }
@@ -63,6 +65,7 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
         writable: () => this.#writable(),
         reserveSubscription: () => this.#calls.reserve(),
         hasCalls: () => this.#calls.isWaiting || this.#frames.isWaiting,
+        hasOpenCalls: () => this.#calls.isOpen || this.#frames.isWaiting,
         authenticated: () => clearTimeout(this.#deadline),
       }
     }

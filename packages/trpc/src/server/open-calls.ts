@@ -26,6 +26,11 @@ export class OpenCalls {
     return this.#calls.size > 0
   }
 
+  /** Whether any call has no response yet, or a subscription hasn't ended. */
+  get isOpen(): boolean {
+    return this.isWaiting || this.#subscriptions.size > 0
+  }
+
   /** Reads a frame of the client. Returns false if it breaks the limit or opens an id twice. */
   receive(frame: Buffer): boolean {
     // Parsing every call costs too much. JSON may write the word with escapes (backslash, 0x5c).

@@ -1,7 +1,8 @@
 import { AuthError, ConfigurationError, type RateLimit, type Session } from '@sallyport/core'
 import { addressBuckets, checkRateLimit } from '@sallyport/core/internal/server'
+import { authRequest } from './auth-handle.ts'
 import type { StoreContext } from './context.ts'
-import { toTRPCError } from './errors.ts'
+import { reportError, toTRPCError } from './errors.ts'
 import { storeOf } from './get-session.ts'
 import type { Middleware } from './middleware.ts'
 
@@ -52,7 +53,8 @@ export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, o
         if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
       }
     } catch (error) {
-      throw toTRPCError(error, { path })
+      const { config } = ctx.auth[authRequest]
+      throw reportError(toTRPCError(error, { path }), { path, step: 'procedure' }, config)
     }
     return next()
   }

@@ -4,6 +4,7 @@ import { GRACE_SECONDS } from '@sallyport/core/internal/protocol'
 import { denial, isUnavailable, validateIdentity } from '@sallyport/core/internal/server'
 import type { SessionRead } from './auth-handle.ts'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
+import { MAX_TIMER_MS } from './socket-limits.ts'
 
 export interface LeaseSubscriber {
   /** If true, the session is read again before the lease ends; otherwise only after an event. */
@@ -166,7 +167,8 @@ export class SessionLease {
     clearTimeout(this.#expiry)
     const delay = this.#validUntil - this.#shared.config.now().getTime()
     if (!this.#isRotatedOut && (this.#emitting === 0 || delay > LEASE_MS)) return
-    this.#expiry = setTimeout(() => this.check(), Math.max(delay, 0))
+    // After the clock was set back by weeks, a timer would overflow and fire at once.
+    this.#expiry = setTimeout(() => this.check(), Math.min(Math.max(delay, 0), MAX_TIMER_MS))
     // A socket without streams must not keep the process alive. On the edge, a timer is a number.
     if (this.#emitting === 0) this.#expiry.unref?.()
   }

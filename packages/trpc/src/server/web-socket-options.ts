@@ -1,6 +1,6 @@
 import { type AuthConfig, MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
-import { logRarely } from '@sallyport/core/internal/server'
+import { reportFailure } from '@sallyport/core/internal/server'
 import { limitAddresses, type Upgrade } from './limit-addresses.ts'
 import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader, isOwnOrigin } from './request-headers.ts'
@@ -67,7 +67,7 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
     try {
       return checkUpgrade(req)
     } catch (error) {
-      logRarely(error)
+      reportFailure(error, { path: 'upgrade', step: 'step1' }, config)
       return [500, 'Internal Server Error']
     }
   }

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '@sallyport/core'
-import { proxyTrustOf, requirePositive, safeListener } from '@sallyport/core/internal/server'
+import { proxyTrustOf, requirePositive } from '@sallyport/core/internal/server'
 import { type PageOptions, type PageRequest, readPage } from './page-request.ts'
 import { type PageServer, resolveUser } from './resolve-user.ts'
 import { openServerAuth, type ServerAuth } from './server-auth.ts'
@@ -11,8 +11,6 @@ export interface ServerAuthOptions {
   readonly token: TokenSource
   /** Milliseconds to wait for the token endpoint. @default 5_000 */
   readonly timeoutMs?: number
-  /** Called with the cause of an unknown user, such as a network error. @default console.error */
-  readonly onError?: (error: unknown) => void
 }
 
 /**
@@ -29,11 +27,10 @@ export function createServerAuth({
   config,
   token,
   timeoutMs = 5_000,
-  onError = console.error,
 }: ServerAuthOptions): (request: PageRequest, options?: PageOptions) => Promise<ServerAuth> {
   requirePositive('timeoutMs', timeoutMs)
   const fetchToken = createFetchToken(token, { config, timeoutMs })
-  const server: PageServer = { config, fetchToken, onError: safeListener(onError) }
+  const server: PageServer = { config, fetchToken }
   const trustsProxy = proxyTrustOf(config)
   const cache = new WeakMap<PageRequest, Promise<ServerAuth>>()
 

@@ -1,6 +1,14 @@
-import { type AuthConfig, type Identity, identify, isAuthError, type Reason } from '@sallyport/core'
-import { isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
-import { matchSessionCookie, readCredentials } from '@sallyport/core/internal/server'
+import {
+  type AuthConfig,
+  ConfigurationError,
+  type FailureCode,
+  type Identity,
+  identify,
+  isAuthError,
+  type Reason,
+} from '@sallyport/core'
+import { ENDPOINTS, isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
+import { matchSessionCookie, readCredentials, reportFailure } from '@sallyport/core/internal/server'
 import type { Page } from './page-request.ts'
 import type { FetchToken } from './token-source.ts'
 import { withCookies } from './with-cookies.ts'
@@ -24,7 +32,6 @@ export type PageUser = {
 export interface PageServer {
   readonly config: AuthConfig
   readonly fetchToken: FetchToken
-  readonly onError: (error: unknown) => void
 }
 
 /** A JWT with less time left might expire before the page is done. */
@@ -58,7 +65,7 @@ export async function resolveUser(page: Page, server: PageServer): Promise<PageU
 
 /** Requests a JWT, which must pass Step 1 before it is used or sent to the browser. Never rejects. */
 export async function refresh(page: Page, rejected: Reason, server: PageServer): Promise<PageUser> {
-  const { config, onError } = server
+  const { config } = server
   const credentials = readCredentials(page.header, config)
   const { sessionCookie, transport } = credentials
   if (transport === 'bearer') return unknown(page, rejected)
@@ -77,13 +84,18 @@ export async function refresh(page: Page, rejected: Reason, server: PageServer):
     if (typeof result !== 'string' && (await matchSessionCookie(result, credentials, config)))
       return { ...AUTHENTICATED, identity: result, headers, setCookies, isRefreshable: false }
     const wrong = typeof result === 'string' ? result : 'TOKEN_INVALID'
-    onError(new Error(`The JWT of the token endpoint was rejected: ${wrong}. Check config and token`))
+    const message = `The JWT of the token endpoint was rejected: ${wrong}. Check config and token`
+    report(new ConfigurationError(message), 'CONFIGURATION_INVALID', config)
     return unknown(page, wrong)
   } catch (error) {
     if (isAuthError(error)) return unknown(page, error.reason)
-    onError(error)
+    report(error, 'BACKEND_UNAVAILABLE', config)
     return unknown(page, 'SESSIONS_UNAVAILABLE')
   }
+}
+
+function report(error: unknown, code: FailureCode, config: AuthConfig): void {
+  reportFailure(error, { code, path: ENDPOINTS.token.path, step: 'endpoint' }, config)
 }
 
 /** Runs Step 1 as the router will do it, but without events: nothing has been rejected yet. */

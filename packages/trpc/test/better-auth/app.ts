@@ -1,19 +1,15 @@
-import {
-  authErrorData,
-  type HttpContextOptions,
-  sensitiveSessionMiddleware,
-  sessionMiddleware,
-} from '@sallyport/trpc'
+import { isAuthError } from '@sallyport/core'
+import { sensitiveSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
 import { type BetterAuthGuardOptions, betterAuthGuard } from '@sallyport/trpc/better-auth'
-import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { admin, organization } from 'better-auth/plugins'
+import { cookieOf, createTrpc, ORIGIN, PASSWORD, SECRET } from './create-auth.ts'
 
 /** Options with columns of every type. */
 export const COLUMNS = {
-  baseURL: 'http://localhost:3000',
-  secret: 'a-secret-of-at-least-32-characters-for-tests',
+  baseURL: ORIGIN,
+  secret: SECRET,
   emailAndPassword: { enabled: true },
   // Better Auth 1.7.0 writes the names of tables into the plugins.
   get plugins() {
@@ -34,13 +30,18 @@ export const COLUMNS = {
 const ADA = {
   name: 'Ada',
   email: 'ada@example.com',
-  password: 'a long enough password',
+  password: PASSWORD,
   birthday: new Date('1985-03-04T00:00:00.000Z'),
   settings: { theme: 'dark', since: 2020 },
   tags: ['a', 'b "c"'],
   points: 7,
   newsletter: true,
   note: 'hidden',
+}
+
+function signedIn(headers: Headers) {
+  const cookie = cookieOf(headers)
+  return { cookie, headers: new Headers({ cookie }) }
 }
 
 /** An app whose procedures are guarded, and which signs users in with Better Auth. */
@@ -50,15 +51,16 @@ export function createApp(
 ) {
   const auth = betterAuth({ ...options, plugins: COLUMNS.plugins })
   const guard = betterAuthGuard(auth, guardOptions)
-  const createContext = (o: HttpContextOptions) => ({ ...guard.http(o), db: guard.attach(db) })
-  const t = initTRPC.context<ReturnType<typeof createContext>>().create({
-    errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
-  })
+  const { t, createContext } = createTrpc(guard, db)
   let seen: unknown
   let beforeWriting: () => Promise<unknown> = async () => undefined
   const router = t.router({
     me: t.procedure.use(sessionMiddleware).query(({ ctx: { session, user } }) => {
       seen = { session, user }
+    }),
+    live: t.procedure.use(sessionMiddleware).subscription(async function* ({ ctx: { auth } }) {
+      yield 'open'
+      await new Promise((resolve) => auth.signal.addEventListener('abort', resolve))
     }),
     write: t.procedure.use(sensitiveSessionMiddleware).query(async ({ ctx }) => {
       await beforeWriting()
@@ -72,19 +74,27 @@ export function createApp(
     beforeWriting(run: () => Promise<unknown>) {
       beforeWriting = run
     },
-    /** Signs up, in an organization, and returns the cookie. */
     async signUp() {
       const { headers } = await auth.api.signUpEmail({ body: ADA, returnHeaders: true })
-      const cookie = headers
-        .getSetCookie()
-        .map((line) => line.split(';')[0])
-        .join('; ')
-      return { cookie, headers: new Headers({ cookie }) }
+      return signedIn(headers)
+    },
+    async signIn() {
+      const { headers } = await auth.api.signInEmail({ body: ADA, returnHeaders: true })
+      return signedIn(headers)
+    },
+    /** Opens a stream, and returns a promise of the reason for which it ends. */
+    async openStream(cookie: string): Promise<{ readonly ended: Promise<unknown> }> {
+      const context = { ...guard.headers({ cookie, 'sec-fetch-site': 'same-origin' }), db: guard.attach(db) }
+      const stream = await router.createCaller(context).live()
+      const iterator = stream[Symbol.asyncIterator]()
+      await iterator.next()
+      const reasonOf = ({ cause }: { readonly cause?: unknown }) => isAuthError(cause) && cause.reason
+      return { ended: iterator.next().catch(reasonOf) }
     },
     /** Returns what a procedure receives, or the reason for which it isn't run. */
     async call(cookie: string, procedure: 'me' | 'write' = 'me'): Promise<unknown> {
       seen = undefined
-      const req = new Request(`http://localhost:3000/trpc/${procedure}`, {
+      const req = new Request(`${ORIGIN}/trpc/${procedure}`, {
         headers: { cookie, 'sec-fetch-site': 'same-origin' },
       })
       const response = await fetchRequestHandler({ endpoint: '/trpc', req, router, createContext })

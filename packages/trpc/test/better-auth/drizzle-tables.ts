@@ -4,9 +4,12 @@ import {
   jsonb,
   type PgTable,
   getTableConfig as pgConfig,
+  integer as pgInteger,
   pgSchema,
   text as pgText,
+  serial,
   timestamp,
+  uuid,
 } from 'drizzle-orm/pg-core'
 import {
   integer,
@@ -108,10 +111,17 @@ export function sqliteTables(name: (table: string) => string, mode: 'timestamp' 
 }
 
 /** The same for PostgreSQL, in a schema. */
-export function postgresTables() {
+export function postgresTables(generateId?: 'serial' | 'uuid') {
   const { table } = pgSchema('auth')
   const date = () => timestamp()
-  const id = () => pgText().primaryKey()
+  const id = () => {
+    if (generateId === 'serial') return serial().primaryKey()
+    return generateId === 'uuid' ? uuid().primaryKey() : pgText().primaryKey()
+  }
+  const reference = (column: string) => {
+    if (generateId === 'serial') return pgInteger(column)
+    return generateId === 'uuid' ? uuid(column) : pgText(column)
+  }
   return {
     users: table('people', {
       id: id(),
@@ -140,7 +150,7 @@ export function postgresTables() {
       updatedAt: date(),
       ipAddress: pgText(),
       userAgent: pgText(),
-      userId: pgText('user_id'),
+      userId: reference('user_id'),
       impersonatedBy: pgText(),
       activeOrganizationId: pgText('organization'),
     }),
@@ -149,7 +159,7 @@ export function postgresTables() {
       issuer: pgText(),
       accountId: pgText(),
       providerId: pgText(),
-      userId: pgText(),
+      userId: reference('userId'),
       accessToken: pgText(),
       refreshToken: pgText(),
       idToken: pgText(),
@@ -178,20 +188,20 @@ export function postgresTables() {
     }),
     members: table('member', {
       id: id(),
-      organizationId: pgText('org'),
-      userId: pgText(),
+      organizationId: reference('org'),
+      userId: reference('userId'),
       role: pgText('rank'),
       createdAt: date(),
     }),
     invitations: table('invitation', {
       id: id(),
-      organizationId: pgText(),
+      organizationId: reference('organizationId'),
       email: pgText(),
       role: pgText(),
       status: pgText(),
       expiresAt: date(),
       createdAt: date(),
-      inviterId: pgText(),
+      inviterId: reference('inviterId'),
     }),
   }
 }
@@ -217,9 +227,13 @@ export function createPostgres(tables: Readonly<Record<string, PgTable>>): strin
   const statements = Object.values(tables).map((table) => {
     const { name, schema, columns } = pgConfig(table)
     const list = columns.map(
-      (column) => `"${column.name}" ${column.getSQLType()}${column.primary ? ' primary key' : ''}`,
+      (column) => `"${column.name}" ${column.getSQLType()}${column.primary ? key(column.getSQLType()) : ''}`,
     )
     return `create table "${schema}"."${name}" (${list.join()});`
   })
   return `create schema auth; ${statements.join('\n')}`
+}
+
+function key(type: string): string {
+  return type === 'uuid' ? ' primary key default gen_random_uuid()' : ' primary key'
 }

@@ -1,16 +1,13 @@
-import { authErrorData, type HttpContextOptions, sessionMiddleware } from '@sallyport/trpc'
+import { sessionMiddleware } from '@sallyport/trpc'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
-import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { type BetterAuthOptions, type BetterAuthPlugin, betterAuth } from 'better-auth'
+import type { BetterAuthOptions, BetterAuthPlugin } from 'better-auth'
 import { getCookies } from 'better-auth/cookies'
-import { getMigrations } from 'better-auth/db/migration'
-import SqliteDatabase from 'better-sqlite3'
 import { afterEach, expect, test, vi } from 'vitest'
-import { cookieOf } from './open-scene.ts'
+import { cookieOf, createAuth, createTrpc, PASSWORD } from './create-auth.ts'
 
 const ORIGIN = 'https://app.example.com'
-const ada = { name: 'Ada', email: 'ada@example.com', password: 'a long enough password' }
+const ada = { name: 'Ada', email: 'ada@example.com', password: PASSWORD }
 const FOREIGN = { 'sec-fetch-site': 'same-site', origin: 'https://evil.example.com' }
 const OWN = { 'sec-fetch-site': 'same-origin', origin: ORIGIN }
 
@@ -19,25 +16,11 @@ afterEach(() => vi.unstubAllEnvs())
 /** Opens an app that has served no call yet, so its guard hasn't loaded Better Auth. */
 async function openUnloaded(more: Pick<BetterAuthOptions, 'plugins'> = {}) {
   vi.stubEnv('BETTER_AUTH_URL', ORIGIN)
-  const database = new SqliteDatabase(':memory:')
-  const options = {
-    ...more,
-    secret: 'a-secret-of-at-least-32-characters-for-tests',
-    database,
-    user: { deleteUser: { enabled: true } },
-    emailAndPassword: {
-      enabled: true,
-      password: { hash: async (text: string) => text, verify: async () => true },
-    },
-  }
-  const auth = betterAuth(options)
-  await (await getMigrations(options)).runMigrations()
+  const user = { deleteUser: { enabled: true } }
+  const { auth, database } = await createAuth({ ...more, baseURL: undefined, user })
   const guard = betterAuthGuard(auth)
   const { headers } = await auth.api.signUpEmail({ body: ada, returnHeaders: true })
-  const createContext = (o: HttpContextOptions) => ({ ...guard.http(o), db: guard.attach(database) })
-  const t = initTRPC.context<ReturnType<typeof createContext>>().create({
-    errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
-  })
+  const { t, createContext } = createTrpc(guard, database)
   const router = t.router({
     me: t.procedure.use(sessionMiddleware).query(({ ctx }) => ctx.user.email),
     deleteMe: t.procedure.mutation(({ ctx }) => guard.getAuth(ctx).api.deleteUser({ body: {} })),
@@ -46,7 +29,7 @@ async function openUnloaded(more: Pick<BetterAuthOptions, 'plugins'> = {}) {
   })
   const lookups = vi.spyOn((await auth.$context).internalAdapter, 'findSession')
   return {
-    cookie: cookieOf(headers).cookie,
+    cookie: cookieOf(headers),
     lookups,
     /** Connects a WebSocket, and returns a function that calls `me` over it. */
     connect(sent: Record<string, string>) {
@@ -104,10 +87,11 @@ test.each([
 
 test.each([
   { way: 'with the session cookie', others: '' },
+  { way: 'in a browser that names no site', others: '', site: {} },
   { way: 'with another cookie of Better Auth alone', others: '__Secure-better-auth.session_data=any' },
-])('the first call of another site changes nothing $way', async ({ others }) => {
+])('the first call of another site changes nothing $way', async ({ others, site = FOREIGN }) => {
   const { send, cookie, count } = await openUnloaded()
-  const sent = { cookie: others === '' ? cookie : others, ...FOREIGN }
+  const sent = { cookie: others === '' ? cookie : others, ...site }
   expect(await send('deleteMe', sent)).toMatchObject({ reason: 'ORIGIN_REJECTED' })
   expect(count('user')).toBe(1)
 })

@@ -4,25 +4,16 @@ import { createSigningKey } from '@sallyport/core/internal/auth'
 import { openSqliteStore } from '@sallyport/core/sqlite'
 import { createAuthContext, sessionMiddleware } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
-import { betterAuth } from 'better-auth'
-import { getMigrations } from 'better-auth/db/migration'
 import { jwt } from 'better-auth/plugins'
-import SqliteDatabase from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { cookieOf, createAuth, ORIGIN, PASSWORD } from './create-auth.ts'
 
 test("a token of Better Auth's jwt plugin passes both steps, until its session ends", async () => {
-  const baseUrl = 'http://localhost:3000'
+  const baseUrl = ORIGIN
   const issuer = `${baseUrl}/api/auth`
-  const database = new SqliteDatabase(':memory:')
-  const options = {
-    baseURL: baseUrl,
-    secret: 'a-secret-of-at-least-32-characters-for-tests',
-    database,
-    emailAndPassword: { enabled: true },
+  const { auth, database } = await createAuth({
     plugins: [jwt({ jwt: { issuer, definePayload: ({ session }) => ({ sessionId: session.id }) } })],
-  }
-  const auth = betterAuth(options)
-  await (await getMigrations(options)).runMigrations()
+  })
 
   const own = parseSigningKeys({ keys: [await createSigningKey()] })
   const config = defineAuthConfig({
@@ -54,13 +45,10 @@ test("a token of Better Auth's jwt plugin passes both steps, until its session e
   const call = (token: string) => router.createCaller(context(token)).me()
 
   const { headers } = await auth.api.signUpEmail({
-    body: { name: 'Ada', email: 'ada@example.com', password: 'a long enough password' },
+    body: { name: 'Ada', email: 'ada@example.com', password: PASSWORD },
     returnHeaders: true,
   })
-  const cookie = headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ')
+  const cookie = cookieOf(headers)
   const { token } = await auth.api.getToken({ headers: new Headers({ cookie }) })
   expect(await call(token)).toBe('ada@example.com')
   const [header, payload, signature = ''] = token.split('.')

@@ -2,8 +2,9 @@ import { betterAuthGuard, sallyportJwt } from '@sallyport/trpc/better-auth'
 import { createAuthClient } from '@sallyport/trpc/client'
 import { createServerAuth } from '@sallyport/trpc/ssr'
 import { betterAuth } from 'better-auth'
-import { describe, expect, test } from 'vitest'
-import { COOKIE, createJwtScene, ORIGIN, PASSWORD } from './jwt-scene.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { ORIGIN, PASSWORD } from './create-auth.ts'
+import { COOKIE, createJwtScene } from './jwt-scene.ts'
 
 const scene = await createJwtScene()
 const { auth, browse, database, send } = scene
@@ -216,14 +217,14 @@ test('a process that reads the sessions through the guard', async () => {
 
 test('a configuration without the session cookie fails with its name', async () => {
   const { config, signingKeys } = scene
-  const plugin = sallyportJwt({ config: { ...config, sessionCookie: undefined }, signingKeys })
+  const onFailure = vi.fn()
+  const plugin = sallyportJwt({ config: { ...config, sessionCookie: undefined, onFailure }, signingKeys })
   const auth = betterAuth({ ...scene.auth.options, plugins: [plugin] })
   const request = new Request(`${ORIGIN}/api/auth/backend/token`)
-  const lines: unknown[] = []
-  const logged = betterAuth({
-    ...auth.options,
-    logger: { log: (_level, ...line) => void lines.push(line) },
+  expect((await auth.handler(request)).status).toBe(500)
+  const cause = expect.objectContaining({
+    message: expect.stringContaining(`Set sessionCookie: '${COOKIE}'`),
   })
-  expect((await logged.handler(request)).status).toBe(500)
-  expect(String(lines)).toContain(`Set sessionCookie: '${COOKIE}'`)
+  const failure = { code: 'CONFIGURATION_INVALID', path: '/backend/token', step: 'endpoint', cause }
+  expect(onFailure).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(failure))
 })

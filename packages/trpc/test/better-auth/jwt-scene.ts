@@ -7,7 +7,6 @@ import {
 } from '@sallyport/core'
 import { parseSigningKeys, type SigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
-import { hashSecret } from '@sallyport/core/internal/server'
 import { openSqliteStore } from '@sallyport/core/sqlite'
 import {
   authErrorData,
@@ -19,15 +18,12 @@ import {
 import { type betterAuthGuard, sallyportJwt } from '@sallyport/trpc/better-auth'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { betterAuth } from 'better-auth'
-import { getMigrations } from 'better-auth/db/migration'
 import { admin, bearer, multiSession } from 'better-auth/plugins'
-import SqliteDatabase from 'better-sqlite3'
+import type SqliteDatabase from 'better-sqlite3'
 import { type CookieFetch, cookieFetch } from '../support/cookie-fetch.ts'
+import { createAuth, ORIGIN, PASSWORD } from './create-auth.ts'
 
-export const ORIGIN = 'http://localhost:3000'
 export const COOKIE = 'better-auth.session_token'
-export const PASSWORD = 'a long enough password'
 
 const t = initTRPC.context<ReturnType<typeof edgeContext>>().create({
   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
@@ -41,10 +37,6 @@ function edgeContext(config: AuthConfig, db: AuthDatabase, options: HttpContextO
   return { ...createAuthContext(config).http(options), db }
 }
 
-async function isEqual({ hash, password }: { hash: string; password: string }): Promise<boolean> {
-  return hash === (await hashSecret(password))
-}
-
 interface SceneOptions {
   readonly isBearer?: boolean
   /** Opens the other process's Step 2. @default the tables */
@@ -53,15 +45,9 @@ interface SceneOptions {
 
 /** A server with Better Auth's secret, and a process that has only public keys and the tables. */
 export async function createJwtScene({ isBearer = false, attach }: SceneOptions = {}) {
-  const database = new SqliteDatabase(':memory:')
   const signingKeys = parseSigningKeys({ keys: [await createSigningKey()] })
   const config = configWith(signingKeys, isBearer)
-  const options = {
-    baseURL: ORIGIN,
-    secret: 'a-secret-of-at-least-32-characters-for-tests',
-    database,
-    // Without a slow hash: tests sign many users up.
-    emailAndPassword: { enabled: true, password: { hash: hashSecret, verify: isEqual } },
+  const { auth, database } = await createAuth({
     rateLimit: { enabled: false },
     plugins: [
       admin(),
@@ -69,9 +55,7 @@ export async function createJwtScene({ isBearer = false, attach }: SceneOptions 
       ...(isBearer ? [bearer()] : []),
       sallyportJwt({ config: configWith(signingKeys, isBearer), signingKeys }),
     ],
-  }
-  const auth = betterAuth(options)
-  await (await getMigrations(options)).runMigrations()
+  })
   const db = attach?.(auth, database) ?? (await readTables(database))
 
   async function send(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {

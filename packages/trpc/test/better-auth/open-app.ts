@@ -1,48 +1,23 @@
 import { authStore } from '@sallyport/core/internal/server'
-import {
-  authErrorData,
-  type HttpContextOptions,
-  sensitiveSessionMiddleware,
-  sessionMiddleware,
-} from '@sallyport/trpc'
+import { sensitiveSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
-import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { type BetterAuthOptions, betterAuth } from 'better-auth'
-import { getMigrations } from 'better-auth/db/migration'
+import type { BetterAuthOptions } from 'better-auth'
 import { admin, bearer } from 'better-auth/plugins'
 import SqliteDatabase from 'better-sqlite3'
 import { vi } from 'vitest'
 import { CookieJar } from './cookie-jar.ts'
+import { createAuth, createTrpc, ORIGIN, PASSWORD } from './create-auth.ts'
 
-const ORIGIN = 'http://localhost:3000'
-const ada = { email: 'ada@example.com', password: 'a long enough password' }
+type Options = Pick<BetterAuthOptions, 'user' | 'session' | 'account' | 'verification' | 'advanced'>
 
-/** Opens an app with a browser's cookies. Passwords aren't hashed. */
-export async function openApp(session: BetterAuthOptions['session'] = {}) {
-  const database = new SqliteDatabase(':memory:')
-  const options = {
-    baseURL: ORIGIN,
-    secret: 'a-secret-of-at-least-32-characters-for-tests',
-    database,
-    emailAndPassword: {
-      enabled: true,
-      // Its own takes a tenth of a second.
-      password: {
-        hash: async (password: string) => password,
-        verify: async (given: { hash: string; password: string }) => given.hash === given.password,
-      },
-    },
-    session,
-    plugins: [admin(), bearer()],
-  }
-  const auth = betterAuth(options)
-  await (await getMigrations(options)).runMigrations()
+const ADA = 'ada@example.com'
+
+/** Opens an app with a browser's cookies. */
+export async function openApp(options: Options = {}, database = new SqliteDatabase(':memory:')) {
+  const { auth } = await createAuth({ ...options, plugins: [admin(), bearer()] }, database)
   const guard = betterAuthGuard(auth)
-  const createContext = (o: HttpContextOptions) => ({ ...guard.http(o), db: guard.attach(database) })
-  const t = initTRPC.context<ReturnType<typeof createContext>>().create({
-    errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
-  })
+  const { t, createContext } = createTrpc(guard, database)
   const router = t.router({
     me: t.procedure.use(sessionMiddleware).query(({ ctx }) => ctx.user.email),
     live: t.procedure.use(sessionMiddleware).subscription(async function* () {
@@ -51,7 +26,7 @@ export async function openApp(session: BetterAuthOptions['session'] = {}) {
     signOut: t.procedure.use(sessionMiddleware).mutation(({ ctx }) => guard.getAuth(ctx).api.signOut()),
     changePassword: t.procedure.mutation(({ ctx }) =>
       guard.getAuth(ctx).api.changePassword({
-        body: { currentPassword: ada.password, newPassword: 'another password', revokeOtherSessions: true },
+        body: { currentPassword: PASSWORD, newPassword: 'another password', revokeOtherSessions: true },
       }),
     ),
     unban: t.procedure.mutation(({ ctx }) => guard.getAuth(ctx).api.unbanUser({ body: { userId: 'any' } })),
@@ -62,7 +37,7 @@ export async function openApp(session: BetterAuthOptions['session'] = {}) {
     }),
     sensitive: t.procedure
       .use(sensitiveSessionMiddleware)
-      .query(({ ctx }) => ctx.session.expiresAt.getTime()),
+      .query(({ ctx: { session, user } }) => ({ email: user.email, expiresAt: session.expiresAt.getTime() })),
   })
   const responds = (path: string, headers: Record<string, string>, method = 'GET') =>
     fetchRequestHandler({
@@ -93,14 +68,14 @@ export async function openApp(session: BetterAuthOptions['session'] = {}) {
       return response
     },
     renewals: vi.spyOn(auth.api, 'getSession'),
-    async signIn(rememberMe = true) {
+    async signIn({ rememberMe = true, email = ADA } = {}) {
       const { headers, response } = await auth.api.signInEmail({
-        body: { ...ada, rememberMe },
+        body: { email, password: PASSWORD, rememberMe },
         returnHeaders: true,
       })
       jar.receive(headers)
       return { headers, response }
     },
-    signUp: () => auth.api.signUpEmail({ body: { name: 'Ada', ...ada } }),
+    signUp: (email = ADA) => auth.api.signUpEmail({ body: { name: 'Ada', email, password: PASSWORD } }),
   }
 }

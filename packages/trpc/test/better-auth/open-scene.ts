@@ -1,52 +1,24 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  authErrorData,
-  type HttpContextOptions,
-  requireRole,
-  sessionMiddleware,
-  type WsContextOptions,
-  webSocketOptions,
-} from '@sallyport/trpc'
+import { requireRole, sessionMiddleware, type WsContextOptions, webSocketOptions } from '@sallyport/trpc'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { createTRPCClient, createWSClient, httpSubscriptionLink, wsLink } from '@trpc/client'
-import { initTRPC } from '@trpc/server'
 import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
-import { type BetterAuthOptions, betterAuth } from 'better-auth'
-import { getMigrations } from 'better-auth/db/migration'
+import type { BetterAuthOptions } from 'better-auth'
 import { admin, organization } from 'better-auth/plugins'
-import SqliteDatabase from 'better-sqlite3'
 import { EventSource } from 'eventsource'
 import { WebSocket, WebSocketServer } from 'ws'
 import { openStream, type Stream } from '../support/stream.ts'
-
-const BASE = 'http://localhost:3000'
-export const PASSWORD = 'a long enough password'
+import { cookieOf, createAuth, createTrpc, ORIGIN, PASSWORD } from './create-auth.ts'
 
 /** Opens an app whose users sign in with Better Auth, and that streams over both transports. */
 export async function openScene(more: Pick<BetterAuthOptions, 'secondaryStorage' | 'session'> = {}) {
-  const database = new SqliteDatabase(':memory:')
-  const options = {
-    ...more,
-    baseURL: BASE,
-    secret: 'a-secret-of-at-least-32-characters-for-tests',
-    database,
-    user: { deleteUser: { enabled: true } },
-    emailAndPassword: {
-      enabled: true,
-      password: { hash: async (text: string) => text, verify: async () => true },
-    },
-    plugins: [admin(), organization()],
-  }
-  const auth = betterAuth(options)
-  await (await getMigrations(options)).runMigrations()
+  const user = { deleteUser: { enabled: true } }
+  const { auth, database } = await createAuth({ ...more, user, plugins: [admin(), organization()] })
   const guard = betterAuthGuard(auth)
   const db = guard.attach(database)
-  const context = (o: HttpContextOptions) => ({ ...guard.http(o), db })
-  const t = initTRPC.context<ReturnType<typeof context>>().create({
-    errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
-  })
+  const { t, createContext } = createTrpc(guard, database)
   const protectedProcedure = t.procedure.use(sessionMiddleware)
   async function* silence(signal: AbortSignal) {
     yield 'open'
@@ -59,7 +31,7 @@ export async function openScene(more: Pick<BetterAuthOptions, 'secondaryStorage'
       .use(requireRole('admin'))
       .subscription(({ ctx }) => silence(ctx.auth.signal)),
   })
-  const server = createServer(createHTTPHandler({ router, createContext: context, basePath: '/trpc/' }))
+  const server = createServer(createHTTPHandler({ router, createContext, basePath: '/trpc/' }))
   const wss = new WebSocketServer({ server, ...webSocketOptions(guard.config) })
   const wsContext = (o: WsContextOptions) => ({ ...guard.ws(o), db })
   applyWSSHandler({ wss, router, createContext: wsContext })
@@ -73,7 +45,7 @@ export async function openScene(more: Pick<BetterAuthOptions, 'secondaryStorage'
       body: { email, password: PASSWORD },
       returnHeaders: true,
     })
-    return { ...cookieOf(headers), userId: response.user.id, email }
+    return { ...sessionOf(headers), userId: response.user.id, email }
   }
 
   return {
@@ -102,7 +74,7 @@ export async function openScene(more: Pick<BetterAuthOptions, 'secondaryStorage'
     },
     /** Opens a stream over each transport, and waits for their first values. */
     async openStreams(cookie: string, name: 'stream' | 'adminStream' = 'stream'): Promise<Stream[]> {
-      const headers = { cookie, origin: BASE }
+      const headers = { cookie, origin: ORIGIN }
       const overHttp = createTRPCClient<typeof router>({
         links: [
           httpSubscriptionLink({
@@ -151,15 +123,10 @@ export interface SignedIn {
   readonly email: string
 }
 
-/** Returns the session cookie that a response sets. */
-export function cookieOf(headers: Headers): Pick<SignedIn, 'cookie' | 'headers' | 'token'> {
-  const jar = new Map<string, string>()
-  for (const line of headers.getSetCookie()) {
-    const [name = '', value = ''] = line.split(/[=;]/, 2)
-    jar.set(name, value)
-  }
-  const cookie = [...jar].map((pair) => pair.join('=')).join('; ')
-  const [token = ''] = jar.get('better-auth.session_token')?.split('.') ?? []
+/** Returns the session that a response sets. */
+export function sessionOf(headers: Headers): Pick<SignedIn, 'cookie' | 'headers' | 'token'> {
+  const cookie = cookieOf(headers)
+  const [, token = ''] = /session_token=([^.]+)/.exec(cookie) ?? []
   return { cookie, headers: new Headers({ cookie }), token }
 }
 

@@ -15,7 +15,7 @@ describe.each([
   ['with a deferred refresh', { deferSessionRefresh: true }],
 ])('eight days, %s', (_, session) => {
   test('an active user is never signed out, and Better Auth is called once a day', async () => {
-    const app = await openApp(session)
+    const app = await openApp({ session })
     await app.signUp()
     await app.signIn()
     for (let hour = 0; hour < 8 * 24; hour++) {
@@ -29,9 +29,9 @@ describe.each([
   })
 
   test('a user who is not remembered is signed out after a day', async () => {
-    const app = await openApp(session)
+    const app = await openApp({ session })
     await app.signUp()
-    await app.signIn(false)
+    await app.signIn({ rememberMe: false })
     for (let hour = 0; hour < 23; hour++) {
       wait(1)
       expect((await app.call()).status, `hour ${hour}`).toBe(200)
@@ -53,7 +53,7 @@ test('concurrent calls share a renewal, and each response has the cookie', async
   expect(app.renewals).toHaveBeenCalledTimes(1)
   const [, sensitive] = responses
   const { result } = await sensitive.json()
-  expect(result.data).toBeGreaterThan(Date.now() + 6.9 * 24 * HOUR_MS)
+  expect(result.data.expiresAt).toBeGreaterThan(Date.now() + 6.9 * 24 * HOUR_MS)
   expect((await app.call()).headers.getSetCookie()).toEqual([])
 })
 
@@ -72,7 +72,7 @@ test('no renewal for streams, subscriptions, renders, or impersonations', async 
 })
 
 test('no renewal with disableSessionRefresh', async () => {
-  const app = await openApp({ disableSessionRefresh: true })
+  const app = await openApp({ session: { disableSessionRefresh: true } })
   await app.signUp()
   await app.signIn()
   wait(25)
@@ -101,7 +101,7 @@ test.each(['bearer token', 'cookie'])(
   async (kind) => {
     const app = await openApp()
     await app.signUp()
-    const { headers } = await app.signIn(false)
+    const { headers } = await app.signIn({ rememberMe: false })
     const cookie = String(app.jar)
     const renewed =
       kind === 'cookie'
@@ -192,7 +192,7 @@ test('a session that ended after its renewal is rejected, and no cookies are set
 })
 
 test('createHandler sends each cookie once, also without responseMeta', async () => {
-  const app = await openApp({ cookieCache: { enabled: true } })
+  const app = await openApp({ session: { cookieCache: { enabled: true } } })
   await app.signUp()
   await app.signIn()
   for (const responseMeta of [undefined, app.guard.responseMeta]) {

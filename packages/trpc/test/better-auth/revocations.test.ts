@@ -1,7 +1,8 @@
 import { authStore } from '@sallyport/core/internal/server'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { afterAll, expect, test, vi } from 'vitest'
-import { cookieOf, openScene, PASSWORD, reasonsOf, type SignedIn } from './open-scene.ts'
+import { PASSWORD } from './create-auth.ts'
+import { openScene, reasonsOf, type SignedIn, sessionOf } from './open-scene.ts'
 
 const scene = await openScene()
 afterAll(() => scene.close())
@@ -71,7 +72,7 @@ test('the end of an impersonation ends its streams, and not those of the user', 
     body: { userId: user.userId },
     returnHeaders: true,
   })
-  const { cookie, headers } = cookieOf(started.headers)
+  const { cookie, headers } = sessionOf(started.headers)
   const streams = await scene.openStreams(cookie)
   await api.stopImpersonating({ headers })
   expect(await reasonsOf(streams)).toEqual(['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'])

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { PGlite } from '@electric-sql/pglite'
 import { createClient } from '@libsql/client'
 import type { BetterAuthOptions } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
@@ -7,8 +8,10 @@ import { getMigrations } from 'better-auth/db/migration'
 import Database from 'better-sqlite3'
 import { drizzle as drizzleSqlite } from 'drizzle-orm/better-sqlite3'
 import { drizzle as drizzleLibsql } from 'drizzle-orm/libsql'
+import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzlePglite } from 'drizzle-orm/pglite'
 import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
-import { CamelCasePlugin, Kysely, SqliteDialect } from 'kysely'
+import { CamelCasePlugin, Kysely, PGliteDialect, PostgresDialect, SqliteDialect } from 'kysely'
 import { Pool } from 'pg'
 import postgresJs from 'postgres'
 import type { PostgresServer } from '../../../core/test/support/postgres.ts'
@@ -23,13 +26,13 @@ export interface Scene {
 }
 
 interface Opened {
-  readonly options: Pick<BetterAuthOptions, 'database'> & object
+  readonly options: Pick<BetterAuthOptions, 'database' | 'advanced'> & object
   /** The app's client. */
   readonly db: object
   /** Runs a statement on another connection. */
   run(sql: string): Promise<unknown>
   /** The client, if guards can't find it. */
-  readonly client?: Database.Database
+  readonly client?: Database.Database | Pool | PGlite
   /** Whether `ctx.transaction` accepts work that returns a promise. */
   readonly transacts?: boolean
   /** Where the sessions are. @default 'session' */
@@ -37,6 +40,8 @@ interface Opened {
 }
 
 const directory = temporaryDirectory()
+/** Opening one takes a second. */
+let pglite: PGlite | undefined
 let files = 0
 
 function sqliteFile() {
@@ -131,7 +136,72 @@ export const SCENES: readonly Scene[] = [
       return { options: { database }, db, run, sessions: 'auth.login', transacts: true }
     },
   },
+  {
+    name: 'Kysely on pg, with uuids and snake_case in a schema',
+    async open(server) {
+      const pool = createPool(await server.createDatabase('uuid'))
+      await pool.query('create schema auth')
+      const dialect = new PostgresDialect({ pool })
+      const db = new Kysely({ dialect, plugins: [new CamelCasePlugin()] })
+      const options = {
+        database: { db, type: 'postgres', schemaName: 'auth' },
+        session: { modelName: 'login', fields: { userId: 'person' } },
+        ...ids('uuid'),
+      } as const
+      const run = (sql: string) => pool.query(sql)
+      return migrated({ options, db, run, client: pool, sessions: 'auth.login', transacts: true })
+    },
+  },
+  {
+    name: 'a Pool of pg, with numeric ids',
+    async open(server) {
+      const database = createPool(await server.createDatabase('serial'))
+      const run = (sql: string) => database.query(sql)
+      return migrated({ options: { database, ...ids('serial') }, db: database, run })
+    },
+  },
+  ...(['uuid', 'serial'] as const).map((generateId) => ({
+    name: `Drizzle on pg, with ids of type ${generateId}`,
+    async open(server: PostgresServer) {
+      const client = createPool(await server.createDatabase(`drizzle_${generateId}`))
+      const tables = postgresTables(generateId)
+      await client.query(createPostgres(tables))
+      const db = drizzlePg({ client })
+      const database = drizzleAdapter(db, { provider: 'pg', schema: tables, usePlural: true })
+      const run = (sql: string) => client.query(sql)
+      const options = { database, ...ids(generateId) }
+      return { options, db, run, sessions: 'auth.login', transacts: true }
+    },
+  })),
+  {
+    name: 'Kysely on PGlite',
+    async open() {
+      pglite ??= new PGlite()
+      const client = pglite
+      const db = new Kysely({ dialect: new PGliteDialect({ pglite: client }) })
+      const options = { database: { db, type: 'postgres' }, ...ids('uuid') } as const
+      const run = (sql: string) => client.exec(sql)
+      return migrated({ options, db, run, client, transacts: true })
+    },
+  },
+  {
+    name: 'Drizzle on PGlite',
+    async open() {
+      pglite ??= new PGlite()
+      const client = pglite
+      const tables = postgresTables('uuid')
+      await client.exec(createPostgres(tables))
+      const db = drizzlePglite({ client })
+      const database = drizzleAdapter(db, { provider: 'pg', schema: tables, usePlural: true })
+      const run = (sql: string) => client.exec(sql)
+      return { options: { database, ...ids('uuid') }, db, run, sessions: 'auth.login', transacts: true }
+    },
+  },
 ]
+
+function ids<GenerateId extends 'serial' | 'uuid'>(generateId: GenerateId) {
+  return { advanced: { database: { generateId } } }
+}
 
 export function createPool(connectionString: string): Pool {
   const pool = new Pool({ connectionString })

@@ -123,3 +123,12 @@ test('tokens are bounded, and the oldest is evicted first', () => {
   expect(tokens.sessionOf('token of b')).toBeUndefined()
   expect(tokens.sessionOf('token of a')).toEqual(key('a'))
 })
+
+test('after close, calls get 503', async () => {
+  const scene = await openScene({ secondaryStorage: openStorage() })
+  const { cookie } = await scene.signUp()
+  expect(await scene.call(cookie)).toBeNull()
+  await scene.guard.close()
+  expect(await scene.call(cookie)).toBe('SESSIONS_UNAVAILABLE')
+  await scene.close()
+})

@@ -1,9 +1,10 @@
 import { authStore } from '@sallyport/core/internal/server'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { adminUserIds, auth, database, migrate } from './app/auth.ts'
-import { call, cookiesOf, page, signUp } from './app/call.ts'
+import { call, page, signUp } from './app/call.ts'
 import { guard } from './app/guard.ts'
 import { appRouter } from './app/router.ts'
+import { cookieOf } from './create-auth.ts'
 
 beforeAll(migrate)
 
@@ -89,7 +90,7 @@ describe('an impersonated session', () => {
       headers: new Headers({ cookie: root.cookie, origin: 'http://localhost:3000' }),
       returnHeaders: true,
     })
-    return cookiesOf(headers)
+    return cookieOf(headers)
   }
 
   test('is never fresh, and forbidImpersonation rejects it', async () => {

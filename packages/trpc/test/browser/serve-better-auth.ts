@@ -13,12 +13,10 @@ import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
-import { betterAuth } from 'better-auth'
-import { getMigrations } from 'better-auth/db/migration'
 import { admin } from 'better-auth/plugins'
-import SqliteDatabase from 'better-sqlite3'
 import { WebSocketServer } from 'ws'
 import { freePort } from '../../../core/test/support/free-port.ts'
+import { cookieOf, createAuth, PASSWORD } from '../better-auth/create-auth.ts'
 import { bundlePage } from './bundle-page.ts'
 
 interface Context extends ReturnType<ReturnType<typeof betterAuthGuard>['http']> {
@@ -52,17 +50,11 @@ export async function serveBetterAuth(): Promise<BetterAuthSite> {
   const script = await bundlePage(fileURLToPath(new URL('./pages/better-auth-page.ts', import.meta.url)))
   const port = await freePort()
   const origin = `http://localhost:${port}`
-  const database = new SqliteDatabase(':memory:')
-  const options = {
+  const { auth, database } = await createAuth({
     baseURL: origin,
-    secret: 'a-secret-of-at-least-32-characters-for-tests',
-    database,
-    emailAndPassword: { enabled: true },
     rateLimit: { enabled: false },
     plugins: [admin()],
-  }
-  const auth = betterAuth(options)
-  await (await getMigrations(options)).runMigrations()
+  })
   const guard = betterAuthGuard(auth)
   const httpContext = (o: HttpContextOptions) => ({ ...guard.http(o), db: guard.attach(database) })
   const wsContext = (o: WsContextOptions) => ({ ...guard.ws(o), db: guard.attach(database) })
@@ -92,14 +84,13 @@ export async function serveBetterAuth(): Promise<BetterAuthSite> {
     origin,
     async ban(email) {
       const { headers } = await auth.api.signUpEmail({
-        body: { name: 'Root', email: `root-${email}`, password: 'a long enough password' },
+        body: { name: 'Root', email: `root-${email}`, password: PASSWORD },
         returnHeaders: true,
       })
       database.prepare(`update user set role = 'admin' where email = ?`).run(`root-${email}`)
-      const cookie = headers.getSetCookie().map((line) => line.split(';')[0])
       const row: unknown = database.prepare('select id from user where email = ?').pluck().get(email)
       await auth.api.banUser({
-        headers: new Headers({ cookie: cookie.join('; ') }),
+        headers: new Headers({ cookie: cookieOf(headers) }),
         body: { userId: String(row) },
       })
     },

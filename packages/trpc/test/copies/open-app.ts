@@ -133,7 +133,7 @@ export async function openCopiesApp(url: string): Promise<CopiesApp> {
   const { host, close } = await listen({ config, handler, further })
   const { runner, call } = openActions({ config, definition, db })
   const [render, renderRotating] = [config, rotating.config].map((each) =>
-    createServerAuth({ config: each, token: handler, onError() {} }),
+    createServerAuth({ config: each, token: handler }),
   ) as [Rendering, Rendering]
 
   const app: CopiesApp = {
@@ -243,7 +243,6 @@ function openActions({
     })
     const serve = createInternalHandler(functions, {
       serviceJwks: staticJwks(parseSigningKeys(serviceKeys).publicJwks),
-      onError() {},
     })
     return httpRunner({
       url: 'http://localhost/internal',

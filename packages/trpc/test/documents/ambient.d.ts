@@ -28,3 +28,7 @@ declare const Bun: {
 declare const Deno: {
   serve(handler: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>): unknown
 }
+
+declare module 'pino' {
+  export default function pino(): { error(details: object, message: string): void }
+}

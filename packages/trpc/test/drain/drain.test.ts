@@ -81,7 +81,7 @@ test('calls in flight over HTTP are answered, and connections and sockets are re
   const drained = drainNode(auth, node)
 
   const health = await handle(new Request(`${ORIGIN}/healthz`))
-  expect([health.status, await health.json()]).toEqual([503, { ok: false }])
+  expect([health.status, await health.json()]).toEqual([503, { ok: false, draining: true }])
   await expect(fetch(`http://${node.host}/healthz`)).rejects.toThrow('fetch failed')
   await expect(openSocket(node, cookie)).rejects.toThrow()
   scene.release.resolve()
@@ -103,7 +103,7 @@ test.each(['listen', 'listenWithFastify'] as const)(
     const stream = openStream(overHttp(node, cookie).streams.events)
     expect(await stream.ended).toMatchObject({ auth: { reason: 'SESSIONS_UNAVAILABLE' } })
     const health = await handle(new Request(`${ORIGIN}/healthz`))
-    expect([health.status, await health.json()]).toEqual([503, { ok: false }])
+    expect([health.status, await health.json()]).toEqual([503, { ok: false, draining: true }])
     scene.release.resolve()
     await closed
     await drained

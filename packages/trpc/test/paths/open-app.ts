@@ -174,8 +174,6 @@ export async function openPathsApp({
   const serviceKeys = { keys: [await createSigningKey()] }
   const internalHandler = createInternalHandler(functions, {
     serviceJwks: staticJwks(parseSigningKeys(serviceKeys).publicJwks),
-    // The database's outages are reported here.
-    onError() {},
   })
   const serviceTokens: string[] = []
   const runner = httpRunner({

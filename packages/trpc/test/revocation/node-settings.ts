@@ -4,6 +4,8 @@ export interface NodeSettings {
   readonly signingKeys: unknown
   /** How often every open stream emits, in milliseconds. */
   readonly tickMs: number
+  /** How many verified JWTs it keeps. @default 10_000 */
+  readonly cacheSize?: number
 }
 
 /** The base URL that the nodes are configured with. */

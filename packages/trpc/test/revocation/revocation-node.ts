@@ -8,6 +8,7 @@ import { getRequestListener } from '@hono/node-server'
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
 import { admin } from '@sallyport/core/plugins/admin'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import {
   authErrorData,
   authHandlerOptions,
@@ -39,12 +40,13 @@ const router = t.router({
 })
 export type RevocationRouter = typeof router
 
-process.once('message', async ({ databaseUrl, signingKeys, tickMs }: NodeSettings) => {
+process.once('message', async ({ databaseUrl, signingKeys, tickMs, cacheSize = 10_000 }: NodeSettings) => {
   const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
-  const config = defineAuthConfig({ baseUrl: BASE_URL, jwks })
+  const config = defineAuthConfig({ baseUrl: BASE_URL, jwks, jwt: { cacheSize } })
   const database = await openDatabase(databaseUrl)
   const { db } = database
-  const { handler } = await createAuth(defineAuth({ config, signingKeys, plugins: [admin()] }), database)
+  const definition = defineAuth({ config, signingKeys, plugins: [admin(), emailPassword()] })
+  const { handler } = await createAuth(definition, database)
   const overAuth = getRequestListener((request) => handler(request))
   const context = createAuthContext(config, { db })
   const overTrpc = createHTTPHandler({

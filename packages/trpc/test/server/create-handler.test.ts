@@ -47,15 +47,12 @@ test('without auth, serves tRPC alone', async () => {
   expect(await Promise.all(statuses)).toEqual([200, 404, 404, 404])
 })
 
-test('/healthz responds with 503 while the database is missing', async () => {
-  const broken = {
-    handler: auth.handler,
-    get database(): typeof auth.database {
-      throw new Error('closed')
-    },
-  }
-  const response = await createHandler({ ...options, auth: broken })(new Request(`${ORIGIN}/healthz`))
-  expect([response.status, await response.json()]).toEqual([503, { ok: false }])
+test('/healthz responds with 503 if a part fails, and says which', async () => {
+  const healthz = () => createHandler({ ...options, auth: broken })(new Request(`${ORIGIN}/healthz`))
+  const parts = { ...(await auth.readiness()), write: 'DATABASE_READ_ONLY' } as const
+  const broken = { handler: auth.handler, readiness: async () => parts }
+  const response = await healthz()
+  expect([response.status, await response.json()]).toEqual([503, { ok: false, ...parts }])
 })
 
 test('maxBodySize changes the limit of a body', async () => {

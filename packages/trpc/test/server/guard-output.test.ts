@@ -26,6 +26,7 @@ function testLease() {
     openStream: vi.fn(() => ({
       signal: controller.signal,
       pending: () => lease.pending,
+      withReason: (error: unknown) => error,
       end: lease.end,
     })),
   }

@@ -95,6 +95,28 @@ describe("a banned user's socket is closed with 4403", () => {
     await soon(() => expect(received).toEqual([{ id: 1, reason: 'ACCOUNT_BANNED' }, CLOSED]))
   })
 
+  test('after the errors of its calls and streams that learn of the ban much later', async () => {
+    const session = await server.auth.signIn()
+    const late = Array.from({ length: 5 }, (_, index) => index + 2)
+    const lookups = late.map(() => Promise.withResolvers<void>())
+    const { received, send } = await connectAndCall(session)
+    const waiting = [...lookups]
+    server.store.answer = async (find) => {
+      await waiting.shift()?.promise
+      return find()
+    }
+    for (const id of late) send(id, id % 2 ? 'query' : 'subscription', id % 2 ? 'me' : 'clock')
+    await soon(() => expect(waiting).toEqual([]))
+    await server.auth.ban(session)
+    // Longer than the socket of an idle client would stay open.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    for (const { resolve } of lookups) resolve()
+    await soon(() => expect(received.at(-1)).toEqual(CLOSED))
+    server.store.answer = null
+    expect(received.slice(1, -1)).toHaveLength(late.length)
+    expect(received).toEqual(expect.arrayContaining(late.map((id) => ({ id, reason: 'ACCOUNT_BANNED' }))))
+  })
+
   test('in every window, but not those of other users', async () => {
     const session = await server.auth.signIn()
     const elsewhere = await server.auth.signIn({ userId: session.userId })

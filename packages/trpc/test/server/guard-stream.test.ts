@@ -203,6 +203,7 @@ describe('guardObservable', () => {
     const lease = {
       signal: controller.signal,
       pending: () => pending?.promise ?? null,
+      withReason: (error: unknown) => error,
       end: vi.fn<() => void>(),
     }
     let source: Parameters<Parameters<typeof observable<string>>[0]>[0] | undefined
@@ -301,6 +302,7 @@ describe('guardIterable', () => {
     return {
       signal: controller.signal,
       pending: () => null,
+      withReason: (error: unknown) => error,
       end: vi.fn<() => void>(),
       endSession: () => controller.abort(new Error('the session has ended')),
     }

@@ -447,7 +447,7 @@ describe('a wrong configuration is reported', () => {
       auth: null,
     })
     const message = "rateLimit: by: 'user' needs a session middleware before it"
-    expect(logged.mock.calls).toEqual([[expect.objectContaining({ message })]])
+    expect(logged.mock.calls).toEqual([[expect.any(String), expect.objectContaining({ message })]])
     expect(answers[0]?.status).toBe(500)
     expect(server.stage.runs).toEqual([])
   })

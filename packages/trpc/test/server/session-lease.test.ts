@@ -179,6 +179,16 @@ describe('one read serves all subscribers of a session', () => {
     expect(idle.rejected).toContain('TOKEN_INVALID')
   })
 
+  test('and reads nothing meanwhile, even if the clock was set back by weeks', async () => {
+    const signedIn = await auth.signIn()
+    const rotated = { version: 2, rotatedAt: new Date(auth.clock.now().getTime() + 28 * DAY * 1000) }
+    await auth.db.updateTable('session').set(rotated).where('id', '=', signedIn.sessionId).execute()
+    const { rejected } = await subscribeTo(signedIn, { emits: false })
+    await pass(100)
+    expect(auth.lookups.count).toBe(0)
+    expect(rejected).toEqual([])
+  })
+
   test('but not another session of the same user', async () => {
     const signedIn = await auth.signIn()
     const other = await auth.signIn({ userId: signedIn.userId })

@@ -72,7 +72,10 @@ describe('the upgrade check', () => {
     await once(wss, 'listening')
     const { port } = wss.address() as AddressInfo
     expect(await send({ host: `localhost:${port}` }, { origin: ORIGIN })).toMatch(/^500 /)
-    expect(error).toHaveBeenCalledWith(expect.objectContaining({ name: 'ConfigurationError' }))
+    expect(error).toHaveBeenCalledWith(
+      'sallyport: CONFIGURATION_INVALID in upgrade (step1)',
+      expect.objectContaining({ name: 'ConfigurationError' }),
+    )
   })
 })
 

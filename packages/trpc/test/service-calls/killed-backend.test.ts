@@ -93,8 +93,6 @@ beforeAll(async () => {
       noteAttempt(init)
       return fetchOver(url, { ...init, dispatcher })
     },
-    // Errors are expected here.
-    onError() {},
   })
 })
 afterAll(() => database?.close())

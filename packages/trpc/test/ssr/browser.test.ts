@@ -22,7 +22,7 @@ function serveNotes({
 
   function createApp({ auth, origin }: Site) {
     const source = token === 'elsewhere' ? { url: origin } : auth.handler
-    const serverAuth = createServerAuth({ config: auth.config, token: source, onError: () => {} })
+    const serverAuth = createServerAuth({ config: auth.config, token: source })
     const authContext = createAuthContext(auth.config)
     const pageContext = (headers: Headers) => ({ ...authContext.headers(headers), db: auth.db })
     const pages = createPages(serverAuth, pageContext)

@@ -24,7 +24,7 @@ export interface Scene {
   endpoint: EndpointState
   /** The requests to the token endpoint. */
   readonly asked: { readonly request: Request; readonly remoteAddress: string | undefined }[]
-  /** The errors that `onError` received. */
+  /** The causes that `onFailure` received. */
   readonly errors: unknown[]
   serverAuth(request: PageRequest, options?: PageOptions): Promise<ServerAuth>
   /** Creates the context of the app's procedures for a page's headers. */
@@ -40,9 +40,9 @@ export async function createScene(
 ): Promise<Scene> {
   // A JWT's times are whole seconds.
   const clock = createTestClock(new Date('2026-11-21T10:00:00.000Z'))
-  const auth = await createTestAuth({ clock, onError: () => {}, ...options })
+  const auth = await createTestAuth({ clock, onFailure: () => {}, ...options })
   // An auth server with a closed database, which can decide nothing.
-  const helpless = await createTestAuth({ onError: () => {} })
+  const helpless = await createTestAuth({ onFailure: () => {} })
   await helpless.close()
   const stage = createStage(() => Promise.resolve())
   const authContext = createAuthContext(auth.config)
@@ -56,7 +56,7 @@ export async function createScene(
 
   const open = (timeoutMs: number) =>
     createServerAuth({
-      config: auth.config,
+      config: { ...auth.config, onFailure: ({ cause }) => void scene.errors.push(cause) },
       token:
         source === 'in this process'
           ? (request, { remoteAddress } = {}) => answer(request, remoteAddress)
@@ -65,7 +65,6 @@ export async function createScene(
               fetch: (input, init) => answer(new Request(input, init), undefined),
             },
       timeoutMs,
-      onError: (error) => scene.errors.push(error),
     })
   const patient = open(5_000)
   // For an endpoint that never responds, so tests don't wait for it.

@@ -19,9 +19,8 @@ const jwtCookie = (token: string) => `service.jwt=${token}; Path=/; HttpOnly; Sa
 async function pageAfter(answer: () => Response): Promise<{ page: ServerAuth; errors: string[] }> {
   const errors: string[] = []
   const serverAuth = createServerAuth({
-    config: auth.config,
+    config: { ...auth.config, onFailure: ({ cause }) => void errors.push(String(cause)) },
     token: async () => answer(),
-    onError: (error) => errors.push(String(error)),
   })
   const page = await serverAuth(pageRequest(`service.session=${ada.sessionCookie}`))
   return { page, errors }
@@ -88,7 +87,7 @@ describe('a JWT that this server rejects is neither used nor passed on', () => {
     expect([page.state, page.reason, page.setCookies]).toEqual([{ status: 'unknown' }, 'TOKEN_INVALID', []])
     expect(page.headers.get('cookie')).toBe(`service.session=${ada.sessionCookie}`)
     expect(errors).toEqual([
-      'Error: The JWT of the token endpoint was rejected: TOKEN_INVALID. Check config and token',
+      'ConfigurationError: The JWT of the token endpoint was rejected: TOKEN_INVALID. Check config and token',
     ])
   })
 

@@ -92,9 +92,8 @@ describe('over HTTP', () => {
   }
   const pageOf = (url: string, errors: unknown[] = []) =>
     createServerAuth({
-      config: scene.auth.config,
+      config: { ...scene.auth.config, onFailure: ({ cause }) => void errors.push(cause) },
       token: { url },
-      onError: (error) => errors.push(error),
     })(pageRequest(cookie))
 
   test('a real auth server responds with a JWT', async () => {
@@ -143,7 +142,6 @@ describe('over HTTP', () => {
       config: scene.auth.config,
       token: { url: await listen(mute) },
       timeoutMs: 50,
-      onError: () => {},
     })
     const page = await serverAuth(pageRequest(cookie))
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'SESSIONS_UNAVAILABLE'])

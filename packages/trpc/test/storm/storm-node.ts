@@ -33,14 +33,13 @@ const config = defineAuthConfig({
   baseUrl,
   jwks,
   trustedProxies: ['loopback'],
+  onFailure: ({ code, cause }) => void errors.push(`${code} ${cause}`),
   onEvent(event) {
     if (event.type === 'sign-in.failed') failures[event.reason] = (failures[event.reason] ?? 0) + 1
   },
 })
 const plugins = [emailPassword({ limits: JSON.parse(limits) })] as const
-const auth = await createAuth(defineAuth({ config, signingKeys, plugins }), database, {
-  onError: (error) => void errors.push(String(error)),
-})
+const auth = await createAuth(defineAuth({ config, signingKeys, plugins }), database)
 
 const context = createAuthContext(config)
 interface StormContext extends ReturnType<typeof context.http> {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import {
   type AuthDatabase,
   AuthError,
+  type AuthFailure,
   ConfigurationError,
   type KeySet,
   staticJwks,
@@ -115,7 +116,7 @@ const internalRouter = t.router({
 export interface InternalNode {
   readonly functions: InternalFunctions
   readonly handler: (request: Request) => Promise<Response>
-  /** The errors that `onError` received. */
+  /** The causes that `onFailure` received. */
   readonly errors: unknown[]
 }
 
@@ -162,16 +163,15 @@ export async function createInternalScene(directory: string): Promise<InternalSc
     jwks = serviceJwks,
   ): InternalNode {
     const errors: unknown[] = []
-    const onError = (error: unknown) => void errors.push(error)
+    const onFailure = ({ cause }: AuthFailure) => void errors.push(cause)
     const functions = defineInternalFunctions({
       router: internalRouter,
       createContext: () => ({ db: database, work }),
-      config,
+      config: { ...config, onFailure },
       getAuth,
-      onError,
       ...(maxResponseBytes !== undefined && { maxResponseBytes }),
     })
-    const handler = createInternalHandler(functions, { serviceJwks: jwks, onError, ...limits })
+    const handler = createInternalHandler(functions, { serviceJwks: jwks, ...limits })
     return { functions, handler, errors }
   }
 
@@ -193,9 +193,8 @@ export async function createInternalScene(directory: string): Promise<InternalSc
       httpRunner({
         url: 'http://localhost/internal',
         service: { name: 'edge', signingKeys },
-        config,
+        config: { ...config, onFailure: ({ cause }) => void runnerErrors.push(cause) },
         fetch: overNoNetwork(handler),
-        onError: (error) => void runnerErrors.push(error),
         ...options,
       }),
     runnerErrors,

@@ -113,11 +113,10 @@ export async function openRuntime(directory: string): Promise<RuntimeApp> {
     createContext: () => ({ db, written }),
     config,
     getAuth,
-    onError() {},
   })
   const signingKeys = { keys: [await createSigningKey()] }
   const serviceJwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
-  const handler = createInternalHandler(functions, { serviceJwks, onError() {} })
+  const handler = createInternalHandler(functions, { serviceJwks })
   const service = { name: 'edge', signingKeys }
   const url = 'http://localhost/internal'
   const socketPath = `${directory}/internal.sock`

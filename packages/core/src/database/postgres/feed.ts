@@ -1,3 +1,4 @@
+import { createFailureSource } from '../../events/failure-source.ts'
 import { withDeadline } from '../../protocol/deadline.ts'
 import { backOff } from '../../protocol.ts'
 import { memoryFeed, type Revocation, type RevocationFeed } from '../../revocations/feed.ts'
@@ -37,8 +38,9 @@ export async function postgresFeed(
   const internal = { engine: 'postgres', schema } as const
   const channel = channelOf(schema)
   const local = memoryFeed()
+  const failures = createFailureSource()
   let isClosed = false
-  let failures = 0
+  let attempts = 0
   let current: Pick<Listening, 'close'> | null = null
   let reading: Promise<void> = Promise.resolve()
   let readNow = () => {}
@@ -57,10 +59,11 @@ export async function postgresFeed(
     while (!isClosed) {
       try {
         await listenOnce()
-      } catch {
+      } catch (error) {
+        if (!isClosed) failures.fail('FEED_DOWN', error)
         // The next connection reads the missed entries from the log.
-        failures++
-        await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())
+        attempts++
+        await new Promise((resolve) => setTimeout(resolve, backOff(attempts, RECONNECT_PAUSE)).unref())
       }
     }
   }
@@ -81,7 +84,8 @@ export async function postgresFeed(
         readNow = () => requested.resolve(false)
         reading = read(query, isHeartbeat && isListening)
         await reading
-        failures = 0
+        attempts = 0
+        failures.recover()
         const timer = setTimeout(() => requested.resolve(true), HEARTBEAT_MS).unref()
         if (!hasEnded) isHeartbeat = await requested.promise
         clearTimeout(timer)
@@ -131,6 +135,7 @@ export async function postgresFeed(
 
   void run()
   return Object.assign(local, {
+    failures,
     async close() {
       isClosed = true
       delivery.skip()

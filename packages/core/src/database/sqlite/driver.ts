@@ -41,6 +41,8 @@ export interface SqliteDriver extends SqliteStoreDriver {
   readonly isReplicable: boolean
   /** Returns what is wrong with how this process uses the file. */
   problems(): Problem[]
+  /** Returns whether the file was removed or replaced since it was opened. Absent without a file. */
+  readonly isReplaced?: (() => boolean) | undefined
   /** Step 2 on our own tables, and what the endpoints read. */
   sessions(tables: OwnTables): SessionStore
 }

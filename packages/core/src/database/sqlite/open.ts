@@ -65,7 +65,7 @@ export async function openSqlite(
     const revocations = driver.feed(sql, migrates ? PASS_MS.own : PASS_MS.mapped)
     const limits = restoringLimits(driver.limits, { restorer: RESTORER, db: kysely })
     const locks = { sql, columns }
-    const own = { columns, locks, types: sqliteTypes, migrates, names }
+    const own = { columns, locks, types: sqliteTypes, migrates, names, isReplaced: driver.isReplaced }
     const database = { db: kysely, sessions, revocations, limits, ...own }
     const stopWatching = await watchDatabase({
       inspect: async () => [...(await inspect(kysely, expectedWith())), ...driver.problems()],

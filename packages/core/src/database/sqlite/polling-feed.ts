@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { createFailureSource } from '../../events/failure-source.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
 import type { SessionKey } from '../../session/session.ts'
 import type { SessionSql } from '../find-session-sql.ts'
@@ -44,6 +45,7 @@ interface Watched {
  */
 export function pollingFeed({ read, readVersion, passMs }: PollingOptions): OpenFeed {
   const local = memoryFeed()
+  const failures = createFailureSource()
   const { subscribe } = local
   const watched = new Map<string, Watched>()
   let polling: AbortController | null = null
@@ -66,7 +68,9 @@ export function pollingFeed({ read, readVersion, passMs }: PollingOptions): Open
           await nextTurn()
         }
         if (isPass) version = current
-      } catch {
+        failures.recover()
+      } catch (error) {
+        failures.fail('FEED_DOWN', error)
         // The version stays, so another pass follows.
       }
       if (isPass) dueAt = startedAt + Math.max(passMs, busyMs / MAX_SHARE)
@@ -98,6 +102,7 @@ export function pollingFeed({ read, readVersion, passMs }: PollingOptions): Open
   }
 
   return Object.assign(local, {
+    failures,
     subscribe(key: SessionKey, listener: () => void) {
       const unsubscribe = subscribe(key, listener)
       const name = JSON.stringify([key.sessionId, key.userId])

@@ -23,13 +23,15 @@ export interface SqliteConnections {
   readonly isShared: boolean
   /** Returns signs that another copy of SQLite has the file open. */
   problems(): Problem[]
+  /** Returns whether the file was removed or replaced since it was opened. Absent in memory. */
+  readonly isReplaced?: (() => boolean) | undefined
   /** Closes them, and never the app's client. */
   close(): void
 }
 
 /** Creates the driver of a synchronous library, whose statements are prepared once. */
 export function syncDriver(
-  { writer, reader, counter, isShared, problems, close }: SqliteConnections,
+  { writer, reader, counter, isShared, problems, isReplaced, close }: SqliteConnections,
   { busyTimeoutMs }: { busyTimeoutMs: number },
 ): SqliteDriver {
   const retryWhileBusy = createBusyRetry(busyTimeoutMs)
@@ -54,6 +56,7 @@ export function syncDriver(
       return pollingFeed({ read: readKeys, readVersion: versionOf(reader), passMs })
     },
     problems,
+    isReplaced,
     // Kysely stays open, so a late write fails with 503.
     close,
   }

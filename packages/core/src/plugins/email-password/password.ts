@@ -109,9 +109,15 @@ export function dummyHash(): Promise<string> {
   return creatingDummy
 }
 
+class PasswordQueueError extends Error {
+  readonly code = 'PASSWORD_QUEUE_FULL'
+}
+
 function enqueue<Result>(work: () => Promise<Result>, requester: Requester): Promise<Result> {
   queue ??= createQueue()
   if (queue.pendingCount >= MAX_QUEUE[requester])
-    return Promise.reject(new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('Too many passwords') }))
+    return Promise.reject(
+      new AuthError('SESSIONS_UNAVAILABLE', { cause: new PasswordQueueError('Too many passwords') }),
+    )
   return queue(work)
 }

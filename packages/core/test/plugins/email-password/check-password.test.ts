@@ -26,7 +26,7 @@ async function start(options: EmailPasswordOptions) {
   const auth = await createTestAuth({
     emailPassword: options,
     onEvent: (event) => void events.push(event),
-    onError: (error) => void errors.push(error),
+    onFailure: ({ cause }) => void errors.push(cause),
   })
   onTestFinished(() => auth.close())
   const user = await auth.createUser({ email: 'lovelace@example.com' })

@@ -1,3 +1,4 @@
+import type { AuthFailure } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import type { AttemptLimits, SendEmail } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
@@ -11,17 +12,18 @@ import { statusOf } from '../../support/status-of.ts'
 import { createUserMaker } from '../../support/user-maker.ts'
 
 const sendEmail = vi.fn<SendEmail>()
-const onError = vi.fn<(error: unknown) => void>()
+const onFailure = vi.fn<(failure: AuthFailure) => void>()
 const outbox = createOutbox()
-const failing = await createTestAuth({ emailPassword: { sendEmail }, onError })
+const createFailing = () => createTestAuth({ emailPassword: { sendEmail }, onFailure })
+const [failing, throwing] = [await createFailing(), await createFailing()]
 const working = await createTestAuth({ emailPassword: { sendEmail: outbox.sendEmail } })
 const without = await createTestAuth()
 const makers = new Map(
   await Promise.all(
-    [failing, working, without].map(async (auth) => [auth, await createUserMaker(auth)] as const),
+    [failing, throwing, working, without].map(async (auth) => [auth, await createUserMaker(auth)] as const),
   ),
 )
-afterAll(() => Promise.all([failing.close(), working.close(), without.close()]))
+afterAll(() => Promise.all([failing.close(), throwing.close(), working.close(), without.close()]))
 
 type Auth = typeof failing
 async function createAda(auth: Auth) {
@@ -68,7 +70,7 @@ const bodyOf = async (response: Response) => {
   return { status: response.status, body }
 }
 
-describe("an email that can't be sent is reported to onError, and the response stays the same", () => {
+describe("an email that can't be sent is reported to onFailure, and the response stays the same", () => {
   const failure = new Error('mailbox full')
   const FAILURES: Record<string, SendEmail> = {
     rejects: () => Promise.reject(failure),
@@ -79,13 +81,16 @@ describe("an email that can't be sent is reported to onError, and the response s
 
   test.each(NAMES.flatMap((name) => Object.entries(FAILURES).map(([how, send]) => ({ name, how, send }))))(
     '$name, if sendEmail $how',
-    async ({ name, send }) => {
+    async ({ name, how, send }) => {
       sendEmail.mockReset().mockImplementation(send)
-      onError.mockClear()
-      const answer = await bodyOf(await call(name, failing))
+      onFailure.mockClear()
+      const answer = await bodyOf(await call(name, how === 'rejects' ? failing : throwing))
       expect(answer).toEqual(await bodyOf(await call(name, working)))
       expect(answer.status).toBe(200)
-      await eventually(() => expect(onError).toHaveBeenCalledExactlyOnceWith(failure))
+      const { path } = ENDPOINTS[name]
+      await eventually(() =>
+        expect(onFailure).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ path, cause: failure })),
+      )
       expect(sendEmail).toHaveBeenCalledOnce()
     },
   )
@@ -137,7 +142,7 @@ describe('emails to one address', () => {
     const auth = await createTestAuth({
       emailPassword: { sendEmail: sent.sendEmail, limits: { address: PLENTY, account: PLENTY, ...limits } },
       // Deferred work may find the database closed.
-      onError: () => {},
+      onFailure: () => {},
     })
     onTestFinished(() => auth.close())
     return { auth, sent, user: await auth.createUser() }

@@ -249,7 +249,7 @@ test('rejects invitations without deliverInvitation', async () => {
   expect(await codeOf(silent.api.inviteMember(invitation))).toBe('INVITATIONS_UNAVAILABLE')
 })
 
-test('a failed delivery is reported to onError', async () => {
+test('a failed delivery is reported to onFailure', async () => {
   const failing = await startOrganizationAuth({
     deliverInvitation: async () => {
       throw new Error('no mail server')

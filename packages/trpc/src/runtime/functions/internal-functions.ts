@@ -4,10 +4,10 @@ import {
   authStore,
   consumeToken,
   isUnavailable,
+  reportFailure,
   runOnce,
   type ServiceCall,
   type ServiceClaims,
-  safeListener,
   validateIdentity,
 } from '@sallyport/core/internal/server'
 import { type AnyTRPCRouter, callTRPCProcedure, type inferRouterContext, TRPCError } from '@trpc/server'
@@ -33,8 +33,6 @@ export interface InternalFunctionsOptions<Router extends AnyTRPCRouter>
   readonly config: AuthConfig
   /** From `createAuthRuntime`. Without it, actions can't reach the auth endpoints. */
   readonly getAuth?: EndpointsSource
-  /** Called with errors that a function did not throw on purpose. @default console.error */
-  readonly onError?: (error: unknown, call: { readonly path: string }) => void
 }
 
 type ContextOf<Router extends AnyTRPCRouter> = Omit<inferRouterContext<Router>, keyof ActingUser> &
@@ -78,12 +76,11 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
   createContext,
   config,
   getAuth,
-  onError = (error, { path }) => console.error(`The internal function ${path} failed:`, error),
   ...limits
 }: InternalFunctionsOptions<Router>): InternalFunctions {
   const { maxResponseBytes } = checkLimits(limits)
   const router = createInternalRouter(appRouter, { config, getAuth })
-  const report = safeListener(onError)
+  const report = (error: unknown, path: string) => reportFailure(error, { path, step: 'procedure' }, config)
 
   async function execute(call: ArrivedCall): Promise<string> {
     const input = decodeInput(call)
@@ -127,7 +124,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
         `${path} takes no idempotency key: its response is never stored. Call it without one`,
       )
     const caller = { service: token?.service ?? null, userId: identity?.userId ?? null, now: config.now() }
-    const once = { ...call, ...caller, idempotencyKey, onError: (error: unknown) => report(error, { path }) }
+    const once = { ...call, ...caller, idempotencyKey, onError: (error: unknown) => report(error, path) }
     // Without a signal, because another call with the same key may wait for the result.
     const outcome = await runOnce(databaseOf(store), once, () => runFunction({ ...run, signal: undefined }))
     if (outcome.state === 'done') return outcome.result
@@ -148,7 +145,7 @@ export function defineInternalFunctions<Router extends AnyTRPCRouter>({
     } catch (error) {
       const safeError = toSafeError(error)
       if (safeError !== null) return encodeError(safeError)
-      report(error, { path: call.path })
+      report(error instanceof TRPCError ? (error.cause ?? error) : error, call.path)
       return encodeError(
         new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }),
       )

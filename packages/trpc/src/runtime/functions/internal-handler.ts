@@ -6,9 +6,9 @@ import {
   keysVersion,
   readBytes,
   rejectSharedKeys,
+  reportFailure,
   type ServiceClaims,
   type ServiceKeys,
-  safeListener,
   serviceAudience,
   verifyServiceToken,
 } from '@sallyport/core/internal/server'
@@ -26,8 +26,6 @@ export interface InternalHandlerOptions extends Omit<CallLimits, 'maxResponseByt
    * name of another. No key may be in two sets, or sign JWTs of users.
    */
   readonly serviceJwks: ServiceKeys
-  /** Called with every failure that became a 503. @default console.error */
-  readonly onError?: (error: unknown) => void
 }
 
 /** Browsers send at least one of these with every request that a page of another site can cause. */
@@ -44,12 +42,11 @@ const BROWSER_HEADERS = ['origin', 'cookie', 'sec-fetch-site']
  */
 export function createInternalHandler(
   functions: InternalFunctions,
-  { serviceJwks, onError = console.error, ...limits }: InternalHandlerOptions,
+  { serviceJwks, ...limits }: InternalHandlerOptions,
 ): (request: Request) => Promise<Response> {
   const { config } = functions
   const { timeoutMs, maxConcurrent, maxBodyBytes } = checkLimits(limits)
   const runLimited = limitCalls(maxConcurrent)
-  const report = safeListener(onError)
   const audience = serviceAudience(config)
   const consume = createTokenMemory(config.now)
   const keySets = keySetsOf(serviceJwks)
@@ -78,12 +75,14 @@ export function createInternalHandler(
 
   return async (request) => {
     const { wait, signal, end } = startDeadline(timeoutMs, request.signal)
+    let path: string | null = null
     try {
       if (BROWSER_HEADERS.some((name) => request.headers.has(name)))
         throw new CallRejection('ORIGIN_REJECTED')
       if (request.method !== 'POST') throw new CallRejection('METHOD_NOT_ALLOWED')
       // Before the body is read and a slot is taken: without a key, an attacker gets no slot.
       const token = await wait(verify(request))
+      path = token.path
       if (!consume(token)) throw new CallRejection('TOKEN_REPLAYED')
       const execution = runLimited(async () => {
         const body = await wait(readBody(request, maxBodyBytes))
@@ -94,7 +93,8 @@ export function createInternalHandler(
     } catch (error) {
       const cause = toRejection(error)
       const { code, message } = cause
-      if (code === 'UNDECIDED' && !request.signal.aborted) report(cause.cause ?? cause)
+      if (code === 'UNDECIDED' && !request.signal.aborted)
+        reportFailure(cause.cause ?? cause, { path, step: 'procedure' }, config)
       return respond(encodeError(new TRPCError({ code: CALL_REJECTIONS[code], message, cause })))
     } finally {
       end()

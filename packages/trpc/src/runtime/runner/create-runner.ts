@@ -1,6 +1,6 @@
-import { AuthError, ConfigurationError } from '@sallyport/core'
+import { type AuthConfig, AuthError, ConfigurationError, type FailureCode } from '@sallyport/core'
 import type { ServiceCall } from '@sallyport/core/internal/server'
-import { digestBody, isUnavailable, requireClaimText } from '@sallyport/core/internal/server'
+import { digestBody, isUnavailable, reportOnce, requireClaimText } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import type { CallLimits, Deadline } from '../call/call-limits.ts'
 import { checkLimits, limitCalls, startDeadline } from '../call/call-limits.ts'
@@ -17,7 +17,7 @@ import type { Runner, RunnerCall } from './runner.ts'
  * @example const runner = localRunner(internalFunctions)
  */
 export function localRunner(functions: InternalFunctions, limits: CallLimits = {}): Runner {
-  return createRunner(limits, async ({ deadline: { signal }, ...call }) =>
+  return createRunner({ ...limits, config: functions.config }, async ({ deadline: { signal }, ...call }) =>
     decodeResult(JSON.parse(await functions.execute({ ...call, token: null, signal }))),
   )
 }
@@ -29,9 +29,15 @@ export interface EncodedCall extends ServiceCall {
   readonly deadline: Deadline
 }
 
+interface RunnerOptions extends CallLimits {
+  readonly config: AuthConfig
+  /** The code of a call without a result. By default, that of its cause. */
+  readonly code?: FailureCode
+}
+
 /** Encodes and limits calls, and converts rejections to the errors that callers see. */
 export function createRunner(
-  { onError, ...limits }: CallLimits & { readonly onError?: (error: unknown) => void },
+  { config, code, ...limits }: RunnerOptions,
   execute: (call: EncodedCall) => Promise<unknown>,
 ): Runner {
   const { timeoutMs, maxConcurrent, maxBodyBytes } = checkLimits(limits)
@@ -52,7 +58,8 @@ export function createRunner(
     run: (call) =>
       run(call).catch((error: unknown) => {
         const callerError = toCallerError(error, call)
-        if (isCallRejection(error) && isUnavailable(callerError)) onError?.(error)
+        if (isCallRejection(error) && isUnavailable(callerError))
+          reportOnce(callerError, { code, path: call.path, step: 'procedure' }, config)
         throw callerError
       }),
   }

@@ -7,7 +7,6 @@ import {
   readBytes,
   requireClaimText,
   requireSecureUrl,
-  safeListener,
   serviceAudience,
 } from '@sallyport/core/internal/server'
 import type { OperationLink } from '@trpc/client'
@@ -31,8 +30,6 @@ export interface HttpRunnerOptions extends CallLimits {
   readonly config: AuthConfig
   /** For example the one of `undici` with a `dispatcher` for a unix socket. @default globalThis.fetch */
   readonly fetch?: (url: string, init: HttpRunnerRequest) => Promise<HttpRunnerResponse>
-  /** Called with the cause of every 503, such as a network failure. @default console.error */
-  readonly onError?: (error: unknown) => void
 }
 
 /** The request that {@link httpRunner} passes to `fetch`. */
@@ -67,7 +64,6 @@ export function httpRunner({
   url,
   service,
   config,
-  onError = console.error,
   fetch: request = (input, init) => fetch(input, init),
   ...limits
 }: HttpRunnerOptions): Runner {
@@ -121,7 +117,7 @@ export function httpRunner({
     (await import('@trpc/client')).createTRPCUntypedClient({ links: [() => link] })
   let client: ReturnType<typeof loadClient> | undefined
 
-  return createRunner({ ...limits, onError: safeListener(onError) }, async (call) => {
+  return createRunner({ ...limits, config, code: 'BACKEND_UNAVAILABLE' }, async (call) => {
     client ??= loadClient()
     const { type, path, input } = call
     return (await client)[type](path, input, { context: { call } }).catch(({ cause }) => {

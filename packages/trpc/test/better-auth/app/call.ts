@@ -1,4 +1,5 @@
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import { cookieOf, PASSWORD } from '../create-auth.ts'
 import { auth } from './auth.ts'
 import { httpContext } from './guard.ts'
 import { appRouter } from './router.ts'
@@ -25,13 +26,7 @@ export async function signUp(
   name: string,
 ): Promise<{ userId: string; email: string; cookie: string; token: string }> {
   const email = `${name}@example.com`
-  const body = { name, email, password: 'a long enough password' }
+  const body = { name, email, password: PASSWORD }
   const { headers, response } = await auth.api.signUpEmail({ body, returnHeaders: true })
-  return { userId: response.user.id, email, token: response.token ?? '', cookie: cookiesOf(headers) }
-}
-
-/** Returns the cookies that a response sets, as a browser sends them. */
-export function cookiesOf(headers: globalThis.Headers): string {
-  const pairs = headers.getSetCookie().map((line) => line.split(';')[0])
-  return pairs.filter((pair) => !pair?.endsWith('=')).join('; ')
+  return { userId: response.user.id, email, token: response.token ?? '', cookie: cookieOf(headers) }
 }

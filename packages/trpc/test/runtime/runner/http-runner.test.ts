@@ -403,9 +403,8 @@ describe('over a unix socket', () => {
     httpRunner({
       url: 'http://localhost/internal',
       service: { name: 'beside', signingKeys: scene.signingKeys },
-      config: scene.auth.config,
+      config: { ...scene.auth.config, onFailure: ({ cause }) => void scene.runnerErrors.push(cause) },
       fetch: (url, init) => fetchOver(url, { ...init, dispatcher }),
-      onError: (error) => void scene.runnerErrors.push(error),
     })
 
   test('accepts a call that undici sends, and returns its result', async () => {

@@ -105,11 +105,12 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
       expect(scene.work.runs).toEqual(['work.fail'])
     })
 
-    test('an unexpected error is reported to onError instead', async () => {
-      await errorOf(run({ type: 'mutation', path: 'work.fail', input: 'unknown' }))
-      expect(scene.node.errors).toMatchObject([{ message: 'SELECT password FROM user' }])
-      await errorOf(run({ type: 'mutation', path: 'work.fail', input: 'trpc' }))
-      expect(scene.node.errors).toHaveLength(1)
+    test('an unexpected error is reported to onFailure instead', async () => {
+      const node = scene.addNode()
+      await errorOf(run({ type: 'mutation', path: 'work.fail', input: 'unknown' }, node))
+      expect(node.errors).toMatchObject([{ message: 'SELECT password FROM user' }])
+      await errorOf(run({ type: 'mutation', path: 'work.fail', input: 'trpc' }, node))
+      expect(node.errors).toHaveLength(1)
     })
 
     test("an input that doesn't parse", async () => {
@@ -122,8 +123,9 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
     test.each(['work.stream', 'work.bigint'])("a result that isn't serializable: %s", async (path) => {
       const type = path === 'work.bigint' ? 'mutation' : 'query'
       const failed = { code: 'INTERNAL_SERVER_ERROR', message: 'The internal function failed' }
-      expect(await errorOf(run({ type, path }))).toEqual(failed)
-      expect(scene.node.errors).toMatchObject([{ name: 'TypeError' }])
+      const node = scene.addNode()
+      expect(await errorOf(run({ type, path }, node))).toEqual(failed)
+      expect(node.errors).toMatchObject([{ name: 'TypeError' }])
     })
   })
 

@@ -114,7 +114,7 @@ async function openConnections(
   open: (readonly: boolean) => SqliteConnection,
   { busyTimeoutMs, wal }: ConnectOptions,
 ): Promise<SqliteConnections> {
-  const { requireOne, problems } = watchCopies(file)
+  const { requireOne, problems, isReplaced } = watchCopies(file)
   const forget = recordConnections(file, 3)
   const opened: SqliteConnection[] = []
   const connect = (readonly: boolean) => {
@@ -139,7 +139,7 @@ async function openConnections(
       reader.prepare('select name from sqlite_schema limit 1').all([])
     })
     requireOne()
-    return { writer, reader, counter, isShared: false, problems, close: closeAll }
+    return { writer, reader, counter, isShared: false, problems, isReplaced, close: closeAll }
   } catch (error) {
     closeAll()
     // While a program starts, the driver's error says more than a 503.

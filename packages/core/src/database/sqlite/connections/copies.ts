@@ -21,6 +21,8 @@ interface CopyWatch {
   requireOne(): void
   /** Returns signs that another library has opened the file since, or may have it open. */
   problems(): Problem[]
+  /** Returns whether the path leads to another file than when the watch began, or to none. */
+  isReplaced(): boolean
 }
 
 /**
@@ -29,13 +31,15 @@ interface CopyWatch {
  * @throws ConfigurationError if another library has the file open
  */
 export function watchCopies(file: OpenFile): CopyWatch {
-  const conflicting = connectionsTo(inodeOf(file.path)).find((other) => other !== file.library)
+  const opened = inodeOf(file.path)
+  const conflicting = connectionsTo(opened).find((other) => other !== file.library)
   if (conflicting !== undefined) throw twoCopies(file, [conflicting])
   const before = findCopies(file)
   if (before.unknown > 0 && !file.wasLoaded) throw twoCopies(file, before.others)
   // The descriptors may be of either library. In WAL mode, that shows once each has read.
   const wasUnclear = before.unknown > 0 && before.sharing === 0
   return {
+    isReplaced: () => inodeOf(file.path) !== opened,
     requireOne() {
       const { others, sharing } = findCopies(file)
       if (sharing > 1) throw twoCopies(file, others)

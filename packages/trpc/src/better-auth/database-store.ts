@@ -1,5 +1,12 @@
 import { type AuthConfig, type AuthStore, ConfigurationError, isConfigurationError } from '@sallyport/core'
-import { lazyStore, type OpenedMembers, openOnce, sessionSql } from '@sallyport/core/internal/server'
+import {
+  lazyStore,
+  type OpenedMembers,
+  openOnce,
+  reportFailure,
+  reportSource,
+  sessionSql,
+} from '@sallyport/core/internal/server'
 import { adapterStore } from './adapter-store.ts'
 import { type DatabaseClient, type FoundClient, findClient } from './find-client.ts'
 import type { BetterAuthContext } from './instance.ts'
@@ -7,8 +14,8 @@ import { memberOf, textOf } from './member.ts'
 import type { BetterAuthSource } from './source.ts'
 import { describeTables } from './tables.ts'
 
-/** A store on Better Auth's tables. The first lookup opens it. */
-export interface BetterAuthStore {
+/** A store for sessions in Better Auth's database. The first lookup opens it. */
+export interface DatabaseStore {
   readonly store: AuthStore
   /** Registers the app's database client. Only the first one is used. */
   attach(db: object): void
@@ -24,13 +31,17 @@ interface StoreOptions {
   readonly client?: DatabaseClient | undefined
 }
 
-export function betterAuthStore(source: BetterAuthSource, { config, client }: StoreOptions): BetterAuthStore {
+export function databaseStore(source: BetterAuthSource, { config, client }: StoreOptions): DatabaseStore {
   let db: object | undefined
   const opening = openOnce(
-    async () => openStore(await source.load(), { issuer: config.issuer, client, db }),
+    async () => {
+      const opened = await openStore(await source.load(), { issuer: config.issuer, client, db })
+      reportSource(opened.revocations.failures, 'feed', config)
+      return opened
+    },
     {
       end: ({ close }) => close(),
-      onError: (error) => console.error('sallyport: the tables of Better Auth could not be opened.', error),
+      onError: (error) => reportFailure(error, { path: 'open', step: 'background' }, config),
     },
   )
   return {

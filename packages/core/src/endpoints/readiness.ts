@@ -1,0 +1,122 @@
+import { sql } from 'kysely'
+import type { AuthConfig } from '../config.ts'
+import type { SessionDatabase } from '../database/session-database.ts'
+import type { FailureCode } from '../events/failure.ts'
+import { failureCode } from '../events/failure-code.ts'
+import { reportFailure } from '../events/report-failure.ts'
+import { withDeadline } from '../protocol/deadline.ts'
+import { checkKeys, checkLookup } from '../session/is-ready.ts'
+
+type Part = 'read' | 'write' | 'feed' | 'keys' | 'clock'
+
+/** What works now, and the code of what doesn't, without a message. */
+export type Readiness = Readonly<Record<Part, 'ok' | FailureCode>>
+
+const SHARED_MS = 1_000
+const MAX_SKEW_MS = 30_000
+
+/** A failure with a code that isn't in its cause. */
+class Fault extends Error {
+  readonly failureCode: FailureCode
+
+  constructor(failureCode: FailureCode, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.failureCode = failureCode
+  }
+}
+
+/** Creates a check of every part. Callers within a second share one. */
+export function createReadiness(
+  config: AuthConfig,
+  connect: () => Promise<SessionDatabase>,
+): () => Promise<Readiness> {
+  let startedAt = Number.NEGATIVE_INFINITY
+  let shared: Promise<Readiness>
+
+  /** Runs one check. The cause is for the operator: the result may be public. */
+  async function run(check: (database: SessionDatabase) => unknown): Promise<'ok' | FailureCode> {
+    try {
+      await withDeadline(
+        connect().then((database) => check(database)),
+        config.lookupTimeoutMs,
+      )
+      return 'ok'
+    } catch (error) {
+      const code = error instanceof Fault ? error.failureCode : failureCode(error)
+      reportFailure(error, { code, path: 'readiness', step: 'background' }, config)
+      return code
+    }
+  }
+
+  async function checkAll(): Promise<Readiness> {
+    const [read, write, feed, keys, clock] = await Promise.all([
+      run((database) => checkRead(config, database)),
+      run(checkWrite),
+      run(checkFeed),
+      run(() => checkKeys(config)),
+      run(checkClock),
+    ])
+    return { read, write, feed, keys, clock }
+  }
+
+  return () => {
+    const now = performance.now()
+    if (now - startedAt < SHARED_MS) return shared
+    startedAt = now
+    shared = checkAll()
+    return shared
+  }
+}
+
+function checkRead(config: AuthConfig, database: SessionDatabase): Promise<void> {
+  requireFile(database)
+  return checkLookup(config, database.sessions)
+}
+
+/** Writes a row, and rolls it back. */
+export async function checkWrite(database: SessionDatabase): Promise<void> {
+  requireFile(database)
+  const { db, locks } = database
+  const isSqlite = locks.sql.engine === 'sqlite'
+  const none = { userId: null, sessionId: null, actorId: null, address: null, userAgent: null }
+  const rollback = new Error('Rolled back')
+  try {
+    await db.transaction().execute(async (trx) => {
+      // On a full disk, SQLite fails when it needs a page. A small row fits into one that it has.
+      const detail = isSqlite ? JSON.stringify('x'.repeat(SQLITE_BYTES)) : '{}'
+      const row = { id: crypto.randomUUID(), type: 'readiness', createdAt: new Date(), detail }
+      await trx
+        .insertInto('sallyport.audit')
+        .values({ ...none, ...row, actingSessionId: null })
+        .execute()
+      throw rollback
+    })
+  } catch (error) {
+    if (error !== rollback) throw error
+  }
+}
+
+const SQLITE_BYTES = 64 * 1024
+
+function checkFeed({ revocations }: SessionDatabase): void {
+  const failure = revocations.failures?.current ?? null
+  if (failure !== null) throw new Fault(failure.code, 'The feed of revocations is down', failure.cause)
+}
+
+/** With another clock than the other nodes', this one would end sessions too early or too late. */
+async function checkClock({ db, locks }: SessionDatabase): Promise<void> {
+  const milliseconds =
+    locks.sql.engine === 'sqlite'
+      ? sql<number>`(julianday('now') - 2440587.5) * 86400000`
+      : sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`
+  const { rows } = await sql<{ now: number }>`select ${milliseconds} as now`.execute(db)
+  // Not the clock of the configuration, which is for tests.
+  const skewMs = Math.round(Date.now() - Number(rows[0]?.now))
+  if (Math.abs(skewMs) > MAX_SKEW_MS)
+    throw new Fault('CLOCK_SKEW', `The clock differs from the database's by ${skewMs} ms`)
+}
+
+function requireFile({ isReplaced }: SessionDatabase): void {
+  if (isReplaced?.())
+    throw new Fault('DATABASE_FILE_REPLACED', 'The SQLite file was removed or replaced. Restart this process')
+}

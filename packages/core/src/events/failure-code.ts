@@ -1,0 +1,48 @@
+import { DeadlineError } from '../protocol/deadline.ts'
+import { isAuthError, isConfigurationError } from '../protocol/errors.ts'
+import type { FailureCode } from './failure.ts'
+
+/** Codes of SQLite, SQLSTATEs of PostgreSQL, and our own. */
+const CODES: readonly (readonly [RegExp, FailureCode])[] = [
+  [/^(SQLITE_READONLY|25006$)/, 'DATABASE_READ_ONLY'],
+  [/^(SQLITE_FULL|53100$|ENOSPC$|EDQUOT$)/, 'DATABASE_FULL'],
+  [/^(SQLITE_BUSY|SQLITE_LOCKED|TRANSACTION_ACTIVE$|55P03$|40001$|40P01$)/, 'DATABASE_LOCKED'],
+  [/^(57014$|25P04$|ETIMEDOUT$)/, 'DATABASE_TIMEOUT'],
+  [/^53300$/, 'POOL_EXHAUSTED'],
+  [/^PASSWORD_QUEUE_FULL$/, 'PASSWORD_QUEUE_FULL'],
+]
+
+/** The numbers of `node:sqlite`. */
+const NUMBERS: Readonly<Record<number, FailureCode>> = {
+  5: 'DATABASE_LOCKED',
+  6: 'DATABASE_LOCKED',
+  8: 'DATABASE_READ_ONLY',
+  13: 'DATABASE_FULL',
+}
+
+/** Of `pg`, which has no code for it. */
+const POOL_TIMEOUT = /^timeout exceeded when trying to connect/
+
+const MAX_DEPTH = 8
+
+/** Returns what failed, as far as an error and its causes say. */
+export function failureCode(error: unknown): FailureCode {
+  let cause = error
+  for (let depth = 0; depth < MAX_DEPTH && cause instanceof Error; depth++) {
+    const code = codeOf(cause)
+    if (code !== undefined) return code
+    cause = cause.cause
+  }
+  if (!isAuthError(error)) return 'INTERNAL_ERROR'
+  return error.reason === 'KEYS_UNAVAILABLE' ? 'KEYS_UNAVAILABLE' : 'DATABASE_UNAVAILABLE'
+}
+
+function codeOf(error: Error): FailureCode | undefined {
+  if (isConfigurationError(error)) return 'CONFIGURATION_INVALID'
+  if (isAuthError(error) && error.reason === 'KEYS_UNAVAILABLE') return 'KEYS_UNAVAILABLE'
+  if (error instanceof DeadlineError) return 'DATABASE_TIMEOUT'
+  if (POOL_TIMEOUT.test(error.message)) return 'POOL_EXHAUSTED'
+  if ('errcode' in error && typeof error.errcode === 'number') return NUMBERS[error.errcode & 0xff]
+  const text = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return CODES.find(([pattern]) => pattern.test(text))?.[1]
+}

@@ -1,0 +1,173 @@
+import { copyFileSync, renameSync } from 'node:fs'
+import type { AuthFailure, FailureCode } from '@sallyport/core'
+import { type Auth, createAuth, defineEndpoint } from '@sallyport/core/auth'
+import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestAuth } from '@sallyport/core/testing'
+import Database from 'better-sqlite3'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import * as z from 'zod/mini'
+import { testPostgres } from '../support/postgres.ts'
+import { get, post } from '../support/requests.ts'
+import { startProxy } from '../support/tcp-proxy.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { until } from '../support/until.ts'
+
+type Readiness = Awaited<ReturnType<Auth['readiness']>>
+
+const directory = temporaryDirectory()
+const server = await testPostgres()
+const app = await createTestAuth()
+afterAll(() => app.close())
+const OK: Readiness = { read: 'ok', write: 'ok', feed: 'ok', keys: 'ok', clock: 'ok' }
+
+/** Writes more than fits into the pages that a database has. */
+const write = defineEndpoint({
+  method: 'POST',
+  path: '/write',
+  caller: 'anyone',
+  input: z.object({}),
+  output: z.object({}),
+  async run(_input, { change, config }) {
+    await change(async (trx, record) => {
+      const by = { actorId: null, userId: null, at: config.now() }
+      record({ ...by, type: 'test:write', detail: { text: 'x'.repeat(100_000) } })
+      await trx.updateTable('user').set({ name: 'Ada' }).execute()
+    })
+    return { body: {} }
+  },
+})
+
+/** Creates an auth server on a database, and returns what it reports. */
+async function serve(database: Parameters<typeof createAuth>[1]) {
+  const failures: AuthFailure[] = []
+  const onFailure = (failure: AuthFailure) => void failures.push(failure)
+  const config = { ...app.config, onFailure, lookupTimeoutMs: 5_000 }
+  const definition = { ...app.definition, config, plugins: [{ id: 'test', endpoints: { write } }] }
+  const auth = await createAuth(definition, database, { pruneEverySeconds: 0 })
+  onTestFinished(() => auth.close())
+  return { auth, failures }
+}
+
+/** Fails the write of an endpoint, and expects the code in the report and in the readiness. */
+async function expectFailure(
+  { auth, failures }: Awaited<ReturnType<typeof serve>>,
+  { code, parts }: { code: FailureCode; parts: Partial<Readiness> },
+): Promise<void> {
+  const response = await auth.handler(post('/write', {}))
+  expect([response.status, await response.json()]).toMatchObject([503, { code: 'SESSIONS_UNAVAILABLE' }])
+  const failure = { code, reason: 'SESSIONS_UNAVAILABLE', step: 'endpoint', cause: expect.any(Error) }
+  expect(failures.filter(({ path }) => path === '/write')).toMatchObject([failure])
+  expect(await auth.readiness()).toEqual({ ...OK, ...parts })
+}
+
+const works = async (auth: Pick<Auth, 'handler'>) => (await auth.handler(post('/write', {}))).status === 200
+
+describe('SQLite', () => {
+  async function open() {
+    const path = `${directory}/${crypto.randomUUID()}.db`
+    const database = await openSqlite(`file:${path}`, { busyTimeoutMs: 20 })
+    onTestFinished(database.close)
+    const run = (statement: string) => sql.raw(statement).execute(database.db)
+    return { path, database, run }
+  }
+
+  test('works at first, and a check is shared for a second', async () => {
+    const { auth, failures } = await serve((await open()).database)
+    expect(await auth.readiness()).toEqual(OK)
+    expect(auth.readiness()).toBe(auth.readiness())
+    expect(await works(auth)).toBe(true)
+    expect(failures).toEqual([])
+  })
+
+  test('a read-only database, which is reported at the start too', async () => {
+    const { database, run } = await open()
+    await run('pragma query_only = on')
+    const served = await serve(database)
+    const opening = { code: 'DATABASE_READ_ONLY', path: 'open', step: 'background' }
+    expect(served.failures).toMatchObject([opening])
+    await expectFailure(served, { code: 'DATABASE_READ_ONLY', parts: { write: 'DATABASE_READ_ONLY' } })
+    expect((await served.auth.handler(get('/jwks'))).status).toBe(200)
+  })
+
+  test('a full disk', async () => {
+    const { database, run } = await open()
+    const served = await serve(database)
+    await run('pragma max_page_count = 1')
+    await expectFailure(served, { code: 'DATABASE_FULL', parts: { write: 'DATABASE_FULL' } })
+  })
+
+  test('a lock', async () => {
+    const { path, database } = await open()
+    const served = await serve(database)
+    const other = new Database(path)
+    onTestFinished(() => void other.close())
+    other.exec('begin immediate')
+    await expectFailure(served, { code: 'DATABASE_LOCKED', parts: { write: 'DATABASE_LOCKED' } })
+    other.exec('rollback')
+    expect(await works(served.auth)).toBe(true)
+  })
+
+  test.each(['removed', 'replaced'])('a file that was %s', async (how) => {
+    const { path, database } = await open()
+    const { auth, failures } = await serve(database)
+    renameSync(path, `${path}.old`)
+    if (how === 'replaced') copyFileSync(`${path}.old`, path)
+    const code = 'DATABASE_FILE_REPLACED'
+    expect(await auth.readiness()).toEqual({ ...OK, read: code, write: code })
+    expect(failures).toMatchObject([{ code, path: 'readiness', suppressed: 0 }])
+  })
+})
+
+describe('PostgreSQL', () => {
+  async function open(options?: PostgresOptions) {
+    const url = await server.createDatabase(`app_${crypto.randomUUID().replaceAll('-', '')}`)
+    const proxy = await startProxy(server.port)
+    const database = await openPostgres(url.replace(`:${server.port}/`, `:${proxy.port}/`), options)
+    onTestFinished(database.close)
+    const client = new pg.Client(url)
+    await client.connect()
+    onTestFinished(() => client.end())
+    return { database, proxy, client }
+  }
+
+  test('a row lock', async () => {
+    const { database, client } = await open({ statementTimeoutMs: 200 })
+    const served = await serve(database)
+    await client.query('begin; lock table "user", sallyport.audit in exclusive mode')
+    await expectFailure(served, { code: 'DATABASE_TIMEOUT', parts: { write: 'DATABASE_TIMEOUT' } })
+    await client.query('rollback')
+    expect(await works(served.auth)).toBe(true)
+  })
+
+  test('an exhausted pool', async () => {
+    const { database } = await open({ poolSize: 1, connectTimeoutMs: 300, statementTimeoutMs: 200 })
+    const served = await serve(database)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    onTestFinished(() => resolve())
+    const held = database.db.connection().execute(() => promise)
+    const code = 'POOL_EXHAUSTED'
+    await expectFailure(served, { code, parts: { write: code, clock: code } })
+    resolve()
+    await held
+    expect(await works(served.auth)).toBe(true)
+  })
+
+  test('a dead feed, which recovers', async () => {
+    const { database, proxy } = await open()
+    const { auth, failures } = await serve(database)
+    proxy.reject()
+    proxy.cut()
+    await until(() => failures.some(({ code }) => code === 'FEED_DOWN'))
+    expect((await auth.readiness()).feed).toBe('FEED_DOWN')
+    proxy.release()
+    await until(() => failures.some(({ recovered }) => recovered))
+    const place = { code: 'FEED_DOWN', path: 'feed', step: 'background' }
+    expect(failures.filter(({ path }) => path === 'feed')).toMatchObject([
+      { ...place, cause: expect.any(Error), recovered: false },
+      { ...place, cause: null, recovered: true },
+    ])
+  })
+})

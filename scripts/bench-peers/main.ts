@@ -1,0 +1,91 @@
+/**
+ * `pnpm bench:peers`: compares servers whose procedures are guarded by Sallyport, Better Auth, Auth.js, or
+ * code by hand. Each has its own process, and they take turns. Prints Markdown tables of ratios: median,
+ * lowest, and highest round. `BENCH_SECONDS` is the time of each run, by default 1. `--chart` also draws
+ * `docs/images/peers.svg`. The machine must be quiet: otherwise, the rates say little.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startPostgres } from '../../packages/core/test/support/embedded-postgres.ts'
+import { browserBytes } from './browser-bytes.ts'
+import { drawChart } from './draw-chart.ts'
+import { installPeers } from './install-peers.ts'
+import { measureInTurn, type Target, WORKLOAD_NAMES } from './measure-rates.ts'
+import { measureStart, type Start } from './measure-starts.ts'
+import { type DatabaseName, PEER_NAMES, type PeerName, type ServerName } from './peers.ts'
+import { type Comparison, printRates, printRest } from './print-tables.ts'
+import { type Probed, probeChecks } from './probe-checks.ts'
+import { isPinned, seedPeer, startPeer } from './start-peer.ts'
+
+const RUN_MS = Number(process.env.BENCH_SECONDS ?? 1) * 1_000
+const ROUNDS = 5
+const STARTS = 3
+const SESSIONS = 1_024
+
+const root = mkdtempSync(join(tmpdir(), 'bench-peers-'))
+const { folder, versions } = installPeers(root)
+const postgres = await startPostgres()
+const peers = []
+for (const database of ['SQLite', 'PostgreSQL'] as const satisfies DatabaseName[])
+  for (const name of PEER_NAMES) {
+    const databaseUrl =
+      database === 'SQLite' ? `file:${join(folder, `${name}.db`)}` : await postgres.createDatabase(name)
+    const seeded = await seedPeer(name, { folder, databaseUrl, sessions: SESSIONS })
+    const server = await startPeer(name, { folder, databaseUrl })
+    peers.push({ name, database, databaseUrl, seeded, server })
+  }
+const cookies = peers[0]?.seeded.cookies ?? []
+const bound = await startPeer('bound', { folder, databaseUrl: '' })
+
+const comparisons: Comparison[] = []
+const boundTarget: Target = { server: bound, cookies }
+for (const workload of WORKLOAD_NAMES) {
+  const targets = new Map<(typeof peers)[number] | null, Target>([
+    [null, boundTarget],
+    ...peers.map((peer) => [peer, { server: peer.server, cookies: peer.seeded.cookies }] as const),
+  ])
+  const rates = await measureInTurn(workload, targets, { rounds: ROUNDS, runMs: RUN_MS })
+  const bounds = rates.get(null) ?? []
+  for (const peer of peers)
+    comparisons.push({
+      workload,
+      peer,
+      ratios: (rates.get(peer) ?? []).map((rate, round) => ({
+        perSecond: rate.perSecond / (bounds[round]?.perSecond ?? Number.NaN),
+        perProcessorSecond: rate.perProcessorSecond / (bounds[round]?.perProcessorSecond ?? Number.NaN),
+      })),
+    })
+}
+await bound.stop()
+const load = loadavg()[1]?.toFixed(1)
+const day = new Date().toISOString().slice(0, 10)
+console.log(`${day}, Node ${process.version}, ${isPinned ? 'pinned' : 'not pinned'}, load ${load}`)
+console.log(versions.join(', '))
+printRates(comparisons)
+if (process.argv.includes('--chart'))
+  writeFileSync(
+    fileURLToPath(new URL('../../docs/images/peers.svg', import.meta.url)),
+    drawChart(comparisons),
+  )
+
+const onSqlite = peers.filter(({ database }) => database === 'SQLite')
+const probed = new Map<PeerName, Probed>()
+const starts = new Map<ServerName, Start[]>()
+for (let round = 0; round < STARTS; round++) {
+  const servers = [
+    ...onSqlite.map(({ name, databaseUrl, seeded }) => ({ name, databaseUrl, cookies: seeded.cookies })),
+    { name: 'bound' as const, databaseUrl: '', cookies },
+  ]
+  for (const { name, databaseUrl, cookies } of servers) {
+    const start = await measureStart(name, { folder, databaseUrl, cookies })
+    starts.set(name, [...(starts.get(name) ?? []), start])
+  }
+}
+for (const { name, server, seeded } of onSqlite) probed.set(name, await probeChecks(server, seeded))
+
+printRest({ starts, probed, bytes: await browserBytes() })
+await postgres.stop()
+rmSync(root, { recursive: true })
+process.exit()
