@@ -168,6 +168,19 @@ describe('lookups', () => {
   })
 })
 
+test('dates are read to the millisecond, which a float of seconds may miss', async () => {
+  const { opened } = await open()
+  const dates = [
+    '4826-02-15T22:20:32.061Z',
+    '6000-01-06T13:29:13.065Z',
+    '9998-04-18T22:38:48.010Z',
+    '9999-12-31T23:59:59.999Z',
+  ].map((date) => new Date(date))
+  const keys = await Promise.all(dates.map((expiresAt) => storeSession(database, { expiresAt })))
+  const found = await Promise.all(keys.map((key) => opened.sessions.findSession(key)))
+  expect(found.map((session) => session?.expiresAt)).toEqual(dates)
+})
+
 describe('a lookup that takes too long', () => {
   test('is 503, and later lookups use the standby', async () => {
     const { find, sent } = await open({ lookupTimeoutMs: 400 })

@@ -80,14 +80,17 @@ export function pgPoolDriver(
   return {
     connect,
     async query<Row>(statement: Statement) {
-      const connection = await connect()
+      const client = await acquire()
+      let isBroken = true
       try {
-        const result = await connection.query<Row>(statement)
-        connection.release()
+        const result = await timed(pgQuery(client)<Row>(statement))
+        isBroken = false
         return result
       } catch (error) {
-        connection.release(!isStatementFault(error))
+        isBroken = !isStatementFault(error)
         throw error
+      } finally {
+        release(client, isBroken || !isIdle(client))
       }
     },
     async listen(channel, events) {
