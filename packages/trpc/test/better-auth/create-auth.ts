@@ -1,3 +1,6 @@
+// A first call that loads them on a busy machine may take longer than a lookup may.
+import '@sallyport/core/postgres'
+import '@sallyport/core/sqlite'
 import { hashSecret } from '@sallyport/core/internal/server'
 import { authErrorData, type HttpContextOptions } from '@sallyport/trpc'
 import type { BetterAuthGuard } from '@sallyport/trpc/better-auth'
