@@ -2,7 +2,7 @@ import { betterAuthGuard, sallyportJwt } from '@sallyport/trpc/better-auth'
 import { createAuthClient } from '@sallyport/trpc/client'
 import { createServerAuth } from '@sallyport/trpc/ssr'
 import { betterAuth } from 'better-auth'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ORIGIN, PASSWORD } from './create-auth.ts'
 import { COOKIE, createJwtScene } from './jwt-scene.ts'
 
@@ -60,6 +60,11 @@ describe('each response that sets or expires the session cookie', () => {
     const jwt = response.headers.getSetCookie().find((line) => line.startsWith(JWT))
     expect(jwt).toContain('HttpOnly')
     expect(jwt).not.toContain('Max-Age')
+    const browser = browse()
+    await browser.signIn('forgetful', { rememberMe: false })
+    const refreshed = (await browser.token()).headers.getSetCookie().find((line) => line.startsWith(JWT))
+    expect(refreshed).toContain('HttpOnly')
+    expect(refreshed).not.toContain('Max-Age')
   })
 })
 
@@ -142,6 +147,17 @@ describe('GET /api/auth/backend/token', () => {
     expect(await statusOf(await browser.token())).toEqual([403, 'ACCOUNT_BANNED'])
   })
 
+  test('an outage of the database is 503, and the cookies stay', async () => {
+    const browser = browse()
+    await browser.signUp('outage')
+    const { adapter } = await auth.$context
+    const broken = vi.spyOn(adapter, 'findOne').mockRejectedValue(new Error('no connection'))
+    const response = await browser.token()
+    broken.mockRestore()
+    expect([response.status, (await response.json()).code]).toEqual([503, 'SESSIONS_UNAVAILABLE'])
+    expect(response.headers.getSetCookie()).toEqual([])
+  })
+
   test('needs x-sallyport: 1 from a program, which another site cannot send', async () => {
     const browser = browse()
     await browser.signUp('program')
@@ -215,9 +231,16 @@ test('a process that reads the sessions through the guard', async () => {
   expect(await browser.me()).toBe('TOKEN_MISSING')
 })
 
-test('a configuration without the session cookie fails with its name', async () => {
+test.each([
+  [
+    'the session cookie',
+    { config: { ...scene.config, sessionCookie: undefined } },
+    `Set sessionCookie: '${COOKIE}'`,
+  ],
+  ['keys', { signingKeys: undefined }, 'SIGNING_KEYS is not set'],
+])('a configuration without %s fails with its name', async (_name, changes, message) => {
   const { config, signingKeys } = scene
-  const plugin = sallyportJwt({ config: { ...config, sessionCookie: undefined }, signingKeys })
+  const plugin = sallyportJwt({ config, signingKeys, ...changes })
   const auth = betterAuth({ ...scene.auth.options, plugins: [plugin] })
   const request = new Request(`${ORIGIN}/api/auth/backend/token`)
   const lines: unknown[] = []
@@ -226,5 +249,5 @@ test('a configuration without the session cookie fails with its name', async () 
     logger: { log: (_level, ...line) => void lines.push(line) },
   })
   expect((await logged.handler(request)).status).toBe(500)
-  expect(String(lines)).toContain(`Set sessionCookie: '${COOKIE}'`)
+  expect(String(lines)).toContain(message)
 })
