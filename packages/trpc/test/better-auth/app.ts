@@ -1,3 +1,4 @@
+import { authStore } from '@sallyport/core/internal/server'
 import { sensitiveSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
 import { type BetterAuthGuardOptions, betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -67,6 +68,9 @@ export function createApp(
     /** Signs up, in an organization, and returns the cookie. */
     async signUp() {
       const { headers } = await auth.api.signUpEmail({ body: ADA, returnHeaders: true })
+      // Opens the store. A call on a busy machine might not wait for that. Its error is that of the call too.
+      const { sessions } = guard.attach(db)[authStore]
+      await Promise.resolve(sessions.findSession({ sessionId: 'none', userId: 'none' })).catch(() => null)
       const cookie = cookieOf(headers)
       return { cookie, headers: new Headers({ cookie }) }
     },
