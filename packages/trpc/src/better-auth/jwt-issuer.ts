@@ -1,12 +1,4 @@
-import {
-  type AuthConfig,
-  AuthError,
-  authenticate,
-  ConfigurationError,
-  isAuthError,
-  isConfigurationError,
-  type OriginRequest,
-} from '@sallyport/core'
+import { type AuthConfig, authenticate, ConfigurationError, type OriginRequest } from '@sallyport/core'
 import {
   hashSecret,
   prepareTokens,
@@ -76,11 +68,7 @@ export function createJwtIssuer(
     : storageStore(source, { config, tokens })
   const sessions = rejectBanned(store.sessions, { source, now: () => config.now() })
   const run = (request: OriginRequest, kind: 'token' | 'query') =>
-    authenticate(request, kind, { config: cookieConfig, sessions }).catch((cause: unknown) => {
-      // The lookup of the session failed.
-      if (isAuthError(cause) || isConfigurationError(cause)) throw cause
-      throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
-    })
+    authenticate(request, kind, { config: cookieConfig, sessions })
 
   return {
     async check(request, kind) {

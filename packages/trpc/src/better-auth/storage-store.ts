@@ -23,11 +23,7 @@ export function storageStore(
       reader ??= createRowReader(context, config.issuer)
       const token = tokens.tokenOf(key.sessionId) ?? (await findToken(key))
       const found = token === null ? null : await internalAdapter.findSession(token)
-      if (found === null) return null
-      const { banExpires } = found.user
-      // The storage holds text.
-      const user = { ...found.user, banExpires: banExpires == null ? null : new Date(String(banExpires)) }
-      return reader.toSession(found.session, user)
+      return found === null ? null : reader.toSession(found.session, found.user)
     },
   }
 

@@ -17,6 +17,8 @@ import { LISTED_ORIGIN, testAuth } from './test-auth.ts'
 import { respond } from './web.ts'
 import { serveWebSockets } from './web-sockets.ts'
 
+const READY = { ok: true, read: 'ok', write: 'ok', feed: 'ok', keys: 'ok', clock: 'ok' }
+
 const ADAPTERS = [
   { adapter: 'Hono', load: () => import('./hono.ts') },
   { adapter: 'Express', load: () => import('./express.ts') },
@@ -213,7 +215,7 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
 
   test('reports that it is ready', async () => {
     const answer = await fetch(`http://${host}/healthz`)
-    expect([answer.status, await answer.json()]).toEqual([200, { ok: true }])
+    expect([answer.status, await answer.json()]).toEqual([200, READY])
   })
 
   test('accepts a call over WebSocket, and responds to each call of a frame separately', async () => {

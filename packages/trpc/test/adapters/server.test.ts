@@ -11,7 +11,7 @@ test('on SIGTERM, the server reconnects its sockets elsewhere, finishes its call
   const child = fork(new URL('server-node.ts', import.meta.url), { env: { ...process.env, PORT: '0' } })
   onTestFinished(() => void child.kill('SIGKILL'))
   const { host, cookie } = await firstMessage<{ host: string; cookie: string }>(child)
-  expect(await (await fetch(`http://${host}/healthz`)).json()).toEqual({ ok: true })
+  expect(await (await fetch(`http://${host}/healthz`)).json()).toMatchObject({ ok: true, write: 'ok' })
 
   const socket = new WebSocket(`ws://${host}/trpc`, { headers: { cookie, origin: ORIGIN } })
   await once(socket, 'open')

@@ -1,4 +1,5 @@
 import { isAuthError } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
 import { sensitiveSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
 import { type BetterAuthGuardOptions, betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -76,6 +77,9 @@ export function createApp(
     },
     async signUp() {
       const { headers } = await auth.api.signUpEmail({ body: ADA, returnHeaders: true })
+      // Opens the store. A call on a busy machine might not wait for that. Its error is that of the call too.
+      const { sessions } = guard.attach(db)[authStore]
+      await Promise.resolve(sessions.findSession({ sessionId: 'none', userId: 'none' })).catch(() => null)
       return signedIn(headers)
     },
     async signIn() {

@@ -73,3 +73,19 @@ test('a store that responds at once is checked too', async () => {
   const key = { sessionId: 'deleted', userId: user.userId }
   await expect(sessions.findSession(key)).rejects.toMatchObject({ reason: 'ACCOUNT_BANNED' })
 })
+
+test.each([
+  ['is missing', { banned: null }, null],
+  ['is 0', { banned: 0 }, null],
+  ['is 1', { banned: 1 }, 'ACCOUNT_BANNED'],
+  ['is text', { banned: 'false' }, 'ACCOUNT_BANNED'],
+  ['is empty', { banned: '' }, 'ACCOUNT_BANNED'],
+  ['has an unreadable end', { banned: true, banExpires: 'soon' }, 'ACCOUNT_BANNED'],
+])('without a session, a ban that %s', async (_name, user, expected) => {
+  const findOne = vi.spyOn(adapter, 'findOne').mockResolvedValueOnce(user)
+  const source = createSource(scene.auth, () => {})
+  const sessions = rejectBanned({ findSession: () => null }, { source, now: () => new Date() })
+  const found = Promise.resolve(sessions.findSession({ sessionId: 'deleted', userId: 'any' }))
+  expect(await found.catch(({ reason }) => reason)).toBe(expected)
+  findOne.mockRestore()
+})

@@ -60,6 +60,11 @@ describe('each response that sets or expires the session cookie', () => {
     const jwt = response.headers.getSetCookie().find((line) => line.startsWith(JWT))
     expect(jwt).toContain('HttpOnly')
     expect(jwt).not.toContain('Max-Age')
+    const browser = browse()
+    await browser.signIn('forgetful', { rememberMe: false })
+    const refreshed = (await browser.token()).headers.getSetCookie().find((line) => line.startsWith(JWT))
+    expect(refreshed).toContain('HttpOnly')
+    expect(refreshed).not.toContain('Max-Age')
   })
 })
 
@@ -142,6 +147,17 @@ describe('GET /api/auth/backend/token', () => {
     expect(await statusOf(await browser.token())).toEqual([403, 'ACCOUNT_BANNED'])
   })
 
+  test('an outage of the database is 503, and the cookies stay', async () => {
+    const browser = browse()
+    await browser.signUp('outage')
+    const { adapter } = await auth.$context
+    const broken = vi.spyOn(adapter, 'findOne').mockRejectedValue(new Error('no connection'))
+    const response = await browser.token()
+    broken.mockRestore()
+    expect([response.status, (await response.json()).code]).toEqual([503, 'SESSIONS_UNAVAILABLE'])
+    expect(response.headers.getSetCookie()).toEqual([])
+  })
+
   test('needs x-sallyport: 1 from a program, which another site cannot send', async () => {
     const browser = browse()
     await browser.signUp('program')
@@ -215,15 +231,22 @@ test('a process that reads the sessions through the guard', async () => {
   expect(await browser.me()).toBe('TOKEN_MISSING')
 })
 
-test('a configuration without the session cookie fails with its name', async () => {
+test.each([
+  ['the session cookie', { config: { sessionCookie: undefined } }, `Set sessionCookie: '${COOKIE}'`],
+  ['keys', { config: {}, signingKeys: undefined }, 'SIGNING_KEYS is not set'],
+])('a configuration without %s fails with its name', async (_name, changes, message) => {
   const { config, signingKeys } = scene
   const onFailure = vi.fn()
-  const plugin = sallyportJwt({ config: { ...config, sessionCookie: undefined, onFailure }, signingKeys })
+  const plugin = sallyportJwt({
+    signingKeys,
+    ...changes,
+    config: { ...config, ...changes.config, onFailure },
+  })
   const auth = betterAuth({ ...scene.auth.options, plugins: [plugin] })
   const request = new Request(`${ORIGIN}/api/auth/backend/token`)
   expect((await auth.handler(request)).status).toBe(500)
   const cause = expect.objectContaining({
-    message: expect.stringContaining(`Set sessionCookie: '${COOKIE}'`),
+    message: expect.stringContaining(message),
   })
   const failure = { code: 'CONFIGURATION_INVALID', path: '/backend/token', step: 'endpoint', cause }
   expect(onFailure).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(failure))

@@ -58,6 +58,11 @@ test.each([
     options: { baseURL: undefined },
     message: /baseUrl is not set\. Set BETTER_AUTH_URL /,
   },
+  {
+    way: 'an empty base URL',
+    options: { baseURL: '' },
+    message: /baseUrl is not set\. Set BETTER_AUTH_URL /,
+  },
   { way: 'an invalid base URL', guardOptions: { baseUrl: 'app' }, message: /baseUrl must be an http/ },
 ])('the first call fails with the fix, and createContext never does: $way', async (row) => {
   vi.stubEnv('BETTER_AUTH_TRUSTED_ORIGINS', row.env)

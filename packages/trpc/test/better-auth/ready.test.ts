@@ -31,6 +31,21 @@ test('ready lists every problem in one error', async () => {
   expect(message).toMatch(/no such table: (session|user)/)
 })
 
+test('ready requires a secret', async () => {
+  const scene = await openScene()
+  const context = await scene.auth.$context
+  context.secret = ''
+  await expect(scene.guard.ready()).rejects.toMatchObject({ cause: { reason: 'KEYS_UNAVAILABLE' } })
+  await scene.close()
+})
+
+test('ready looks a session up, which needs columns that Better Auth reads only if they exist', async () => {
+  const scene = await openScene()
+  scene.database.exec('alter table user drop column banExpires')
+  await expect(scene.guard.ready()).rejects.toThrow(/banExpires/)
+  await scene.close()
+})
+
 test('ready names the problem behind a failed query of Drizzle', async () => {
   const db = drizzle({ client: createClient({ url: ':memory:' }) })
   const database = drizzleAdapter(db, {

@@ -92,6 +92,22 @@ test('a session whose token was evicted is found again, or must be proved again'
   await scene.close()
 })
 
+test('a ban in the storage ends when its text says so', async () => {
+  const storage = openStorage()
+  const scene = await openScene({ secondaryStorage: storage })
+  const { token, cookie } = await scene.signUp()
+  const stored = JSON.parse(storage.values.get(token) ?? '')
+  for (const [seconds, reason] of [
+    [60, 'ACCOUNT_BANNED'],
+    [-60, null],
+  ] as const) {
+    const user = { ...stored.user, banned: true, banExpires: new Date(Date.now() + seconds * 1_000) }
+    storage.values.set(token, JSON.stringify({ ...stored, user }))
+    expect(await scene.call(cookie)).toBe(reason)
+  }
+  await scene.close()
+})
+
 test('a storage keeps its results, errors, and keys, also without promises', async () => {
   const values = new Map<unknown, string>()
   const storage = {
@@ -122,6 +138,9 @@ test('tokens are bounded, and the oldest is evicted first', () => {
   expect(['a', 'b', 'c'].map(tokens.tokenOf)).toEqual(['token of a', undefined, 'token of c'])
   expect(tokens.sessionOf('token of b')).toBeUndefined()
   expect(tokens.sessionOf('token of a')).toEqual(key('a'))
+  const renewed = createKnownTokens(2)
+  for (const token of ['old', 'new']) renewed.add(token, key('a'))
+  expect(['old', 'new'].map(renewed.sessionOf)).toEqual([undefined, key('a')])
 })
 
 test('after close, calls get 503', async () => {
