@@ -12,7 +12,7 @@ export function mayReuseIds({ adapter, options }: BetterAuthContext): boolean {
   return (generateId === 'serial' || generateId === false) && engineOf(adapter) !== 'postgres'
 }
 
-/** Returns the version of a session whose id may be used again: when it was created, in milliseconds since 1970. */
+/** Returns the version of a session whose id may be used again: its creation in milliseconds since 1970. */
 export function versionOf(createdAt: unknown): number {
   return createdAt instanceof Date ? createdAt.getTime() : Date.parse(String(createdAt))
 }
