@@ -19,14 +19,18 @@ export function versionOf(createdAt: unknown): number {
 
 /** Adds versions to the sessions of a database that may use ids again. */
 export function withVersions({ findSession }: SessionReader, source: BetterAuthSource): SessionReader {
+  let isNeeded: boolean | undefined
   function add(session: StoredSession | null): StoredSession | null {
-    if (session === null || source.current === undefined || !mayReuseIds(source.current)) return session
+    if (session === null) return null
     // An unreadable date isn't a version, so Step 2 can't decide, and the call gets 503.
     return { ...session, version: versionOf(session.lastAuthenticatedAt) }
   }
   return {
     findSession(key) {
       const found = findSession(key)
+      // Step 1 has loaded the context.
+      if (isNeeded === undefined && source.current !== undefined) isNeeded = mayReuseIds(source.current)
+      if (isNeeded === false) return found
       return found !== null && 'then' in found ? found.then(add) : add(found)
     },
   }
