@@ -21,16 +21,15 @@ export function versionOf(createdAt: unknown): number {
 export function withVersions({ findSession }: SessionReader, source: BetterAuthSource): SessionReader {
   let isNeeded: boolean | undefined
   function add(session: StoredSession | null): StoredSession | null {
-    if (session === null) return null
+    // The store has loaded the context to read the session.
+    if (isNeeded === undefined && source.current !== undefined) isNeeded = mayReuseIds(source.current)
+    if (session === null || isNeeded === false) return session
     // An unreadable date isn't a version, so Step 2 can't decide, and the call gets 503.
     return { ...session, version: versionOf(session.lastAuthenticatedAt) }
   }
   return {
     findSession(key) {
       const found = findSession(key)
-      // Step 1 has loaded the context.
-      if (isNeeded === undefined && source.current !== undefined) isNeeded = mayReuseIds(source.current)
-      if (isNeeded === false) return found
       return found !== null && 'then' in found ? found.then(add) : add(found)
     },
   }
