@@ -16,7 +16,9 @@ const encoded = encodeURIComponent(signed)
 
 function openScene({ bearer = false } = {}) {
   let secret = 'secret'
-  const findSession = vi.fn(async (of: string): Promise<SessionKey | null> => (of === token ? KEY : null))
+  const findSession = vi.fn(
+    async (of: string): Promise<(SessionKey & { version?: number }) | null> => (of === token ? KEY : null),
+  )
   const config = defineAuthConfig({
     baseUrl,
     bearer,
@@ -44,6 +46,12 @@ test('looks a token up once, and caches the canonical value of the cookie', asyn
   expect(findSession).toHaveBeenCalledTimes(1)
   expect(findSession).toHaveBeenCalledWith(token)
   expect(config.identityCache.size).toBe(1)
+})
+
+test('the identity has the version that the lookup returns', async () => {
+  const { cookie, findSession } = openScene()
+  findSession.mockResolvedValueOnce({ ...KEY, version: 7 })
+  expect(await cookie(`sid=${encoded}`)).toMatchObject({ ...KEY, version: 7 })
 })
 
 test('an unknown token is SESSION_NOT_FOUND, and looked up again', async () => {

@@ -234,7 +234,8 @@ test('a process that reads the sessions through the guard', async () => {
 test.each([
   ['the session cookie', { config: { sessionCookie: undefined } }, `Set sessionCookie: '${COOKIE}'`],
   ['keys', { config: {}, signingKeys: undefined }, 'SIGNING_KEYS is not set'],
-])('a configuration without %s fails with its name', async (_name, changes, message) => {
+  ['ids that are used once', { config: {}, advanced: { database: { generateId: false } } }, 'Use text ids'],
+] as const)('a configuration without %s fails with its name', async (_name, changes, message) => {
   const { config, signingKeys } = scene
   const onFailure = vi.fn()
   const plugin = sallyportJwt({
@@ -242,12 +243,11 @@ test.each([
     ...changes,
     config: { ...config, ...changes.config, onFailure },
   })
-  const auth = betterAuth({ ...scene.auth.options, plugins: [plugin] })
+  const advanced = 'advanced' in changes ? changes.advanced : {}
+  const auth = betterAuth({ ...scene.auth.options, advanced, plugins: [plugin] })
   const request = new Request(`${ORIGIN}/api/auth/backend/token`)
   expect((await auth.handler(request)).status).toBe(500)
-  const cause = expect.objectContaining({
-    message: expect.stringContaining(message),
-  })
+  const cause = expect.objectContaining({ message: expect.stringContaining(message) })
   const failure = { code: 'CONFIGURATION_INVALID', path: '/backend/token', step: 'endpoint', cause }
   expect(onFailure).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(failure))
 })
