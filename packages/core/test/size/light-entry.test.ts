@@ -3,15 +3,12 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { bundle } from '../support/bundle.ts'
 
-/** 16 KB, minified and gzipped. */
-const LIMIT_BYTES = 16 * 1024
-
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
 test.each([
-  ['both steps with static and dynamic keys', './both-steps.ts'],
-  ['all exports of the light entry', '../../src/index.ts'],
-])('%s: at most 16 KB', async (what, file) => {
+  ['both steps with static and dynamic keys', './both-steps.ts', 15],
+  ['all exports of the light entry', '../../src/index.ts', 16],
+] as const)('%s, minified and gzipped, has a limit in KB', async (what, file, limitKb) => {
   const { code, imports } = await bundle(path(file), { minify: true })
   const bytes = gzipSync(code).byteLength
   console.log(`${what}: ${bytes} bytes minified and gzipped`)
@@ -20,7 +17,7 @@ test.each([
   expect(code).toContain('Sessions cannot be checked right now')
   expect(code).toContain('must have 2,048 to 8,192 bits')
   expect(code).toContain('Ed25519')
-  expect(bytes).toBeLessThanOrEqual(LIMIT_BYTES)
+  expect(bytes).toBeLessThanOrEqual(limitKb * 1024)
 })
 
 test('jose is the only library in the light entry', async () => {
