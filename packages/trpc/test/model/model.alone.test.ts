@@ -47,10 +47,14 @@ describe.each(engines.filter(({ name }) => name === (MODEL_ENGINE ?? name)))(
       engine = await open()
       system = await openSystem(engine)
     })
-    afterAll(async () => {
-      await system.close()
-      await engine.close()
-    })
+    // The tests search the whole file for secrets when it is closed.
+    afterAll(
+      async () => {
+        await system.close()
+        await engine.close()
+      },
+      60_000 + count * 50,
+    )
 
     test(`every answer in ${count} random histories is one that the model allows`, {
       timeout: 60_000 + count * 2_000,
