@@ -125,6 +125,23 @@ test.each(['subscription', 'mutation'] as const)(
   },
 )
 
+test('a call that is canceled while it waits is never sent', async () => {
+  const { client, show, signal } = createClient()
+  const next = vi.fn(() => observable<never, never>(() => {}))
+  const op = { type: 'query', path: 'path', id: 1, input: undefined, context: {}, signal: null } as const
+  const send = authLink(betterAuthSession(client))({})
+  send({ op, next }).subscribe({})
+  show('one')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(next).toHaveBeenCalledOnce()
+  next.mockClear()
+  signal()
+  send({ op, next }).subscribe({}).unsubscribe()
+  show('two')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(next).not.toHaveBeenCalled()
+})
+
 test('a call waits only briefly if another program reads the signal', async () => {
   const { client, show } = createClient()
   const session = betterAuthSession(client)[clientSession]
