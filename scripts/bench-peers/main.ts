@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../../packages/core/test/support/embedded-postgres.ts'
 import { browserBytes } from './browser-bytes.ts'
-import { drawChart } from './draw-chart.ts'
+import { drawRates } from './draw-rates.ts'
 import { installPeers } from './install-peers.ts'
 import { measureInTurn, type Target, WORKLOAD_NAMES } from './measure-rates.ts'
 import { measureStart, type Start } from './measure-starts.ts'
@@ -67,7 +67,7 @@ printRates(comparisons)
 if (process.argv.includes('--chart'))
   writeFileSync(
     fileURLToPath(new URL('../../docs/images/peers.svg', import.meta.url)),
-    drawChart(comparisons),
+    drawRates(comparisons),
   )
 
 const onSqlite = peers.filter(({ database }) => database === 'SQLite')

@@ -1,4 +1,5 @@
-import { median } from '../../bench/compare.ts'
+import { printTable } from '../../bench/print-table.ts'
+import { formatSpread } from '../../bench/spread.ts'
 import { type Rate, WORKLOAD_NAMES, type WorkloadName } from './measure-rates.ts'
 import type { Start } from './measure-starts.ts'
 import { type DatabaseName, PEER_NAMES, PEERS, type PeerName, type ServerName } from './peers.ts'
@@ -11,16 +12,6 @@ export interface Comparison {
   readonly ratios: readonly Rate[]
 }
 
-export interface Spread {
-  readonly middle: number
-  readonly lowest: number
-  readonly highest: number
-}
-
-export function spreadOf(values: readonly number[]): Spread {
-  return { middle: median(values), lowest: Math.min(...values), highest: Math.max(...values) }
-}
-
 /** Prints calls per second relative to the bound, and the same per second of processor time. */
 export function printRates(comparisons: readonly Comparison[]): void {
   for (const unit of ['perSecond', 'perProcessorSecond'] as const) {
@@ -31,7 +22,7 @@ export function printRates(comparisons: readonly Comparison[]): void {
             ({ peer, ...each }) =>
               each.workload === workload && peer.name === name && peer.database === database,
           )
-          return format(found?.ratios.map((ratio) => ratio[unit]) ?? [])
+          return formatSpread(found?.ratios.map((ratio) => ratio[unit]) ?? [])
         })
         return [`${workload}, ${database}`, ...cells]
       }),
@@ -54,7 +45,7 @@ export function printRest({ starts, probed, bytes }: Rest): void {
   const rows = PEER_NAMES.map((name) => {
     const runs = starts.get(name) ?? []
     const compare = (ratio: (start: Start, bare: Start, own: Start) => number) =>
-      format(runs.map((run, round) => ratio(run, bare[round] ?? run, own[round] ?? run)))
+      formatSpread(runs.map((run, round) => ratio(run, bare[round] ?? run, own[round] ?? run)))
     return [
       PEERS[name],
       compare((start, bare, own) => (start.ms - bare.ms) / (own.ms - bare.ms)),
@@ -69,14 +60,4 @@ export function printRest({ starts, probed, bytes }: Rest): void {
     ['', 'Cold start', 'Memory', 'Heap', 'Bytes in the browser', 'Database fails', "Doesn't check"],
     rows,
   )
-}
-
-function format(values: readonly number[]): string {
-  const { middle, lowest, highest } = spreadOf(values)
-  return `${middle.toFixed(2)} (${lowest.toFixed(2)}–${highest.toFixed(2)})`
-}
-
-function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  console.log(['', line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n'))
 }

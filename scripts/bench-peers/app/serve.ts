@@ -9,8 +9,10 @@ const peer = await open(databaseUrl)
 const server = createServer(
   getRequestListener((request, { incoming }) => peer.respond(request, incoming.socket)),
 )
-// Connections wait while the other peers are measured.
+// Connections wait while the other peers are measured, also for their first request.
 server.keepAliveTimeout = 3_600_000
+server.headersTimeout = 0
+server.requestTimeout = 0
 peer.acceptSockets(server)
 process.on('message', (question) => {
   const { user, system } = process.cpuUsage()
