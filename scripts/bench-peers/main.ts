@@ -1,8 +1,8 @@
 /**
  * `pnpm bench:peers`: compares servers whose procedures are guarded by Sallyport, Better Auth, Auth.js, or
- * code by hand. Each has its own process, and they take turns. Prints Markdown tables of ratios: median,
- * lowest, and highest round. `BENCH_SECONDS` is the time of each run, by default 1. `--chart` also draws
- * `docs/images/peers.svg`. The machine must be quiet: otherwise, the rates say little.
+ * code by hand. Each has its own process, and they take turns. Prints the tables of `docs/comparison.md` as
+ * ratios: median, lowest, and highest round. `BENCH_SECONDS` is the time of each run, by default 1. `--chart`
+ * also draws `docs/images/peers.svg`. The machine must be quiet: otherwise, the rates say little.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
@@ -59,11 +59,7 @@ for (const workload of WORKLOAD_NAMES) {
     })
 }
 await bound.stop()
-const load = loadavg()[1]?.toFixed(1)
-const day = new Date().toISOString().slice(0, 10)
-console.log(`${day}, Node ${process.version}, ${isPinned ? 'pinned' : 'not pinned'}, load ${load}`)
-console.log(versions.join(', '))
-printRates(comparisons)
+printRates(comparisons, 'perSecond')
 if (process.argv.includes('--chart'))
   writeFileSync(
     fileURLToPath(new URL('../../docs/images/peers.svg', import.meta.url)),
@@ -86,6 +82,10 @@ for (let round = 0; round < STARTS; round++) {
 for (const { name, server, seeded } of onSqlite) probed.set(name, await probeChecks(server, seeded))
 
 printRest({ starts, probed, bytes: await browserBytes() })
+const day = new Date().toLocaleDateString('en-GB', { dateStyle: 'long' })
+console.log(`\n${day}, Node ${process.versions.node}, ${versions.join(', ')}.`)
+console.log(`\nNot in the document: ${isPinned ? 'pinned' : 'not pinned'}, load ${loadavg()[2]?.toFixed(1)}`)
+printRates(comparisons, 'perProcessorSecond')
 await postgres.stop()
 rmSync(root, { recursive: true })
 process.exit()

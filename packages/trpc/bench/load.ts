@@ -39,8 +39,14 @@ export async function webSocketClient(port: number, cookie: string): Promise<Cli
   })
   await once(socket, 'open')
   const closed = rejectWhenClosed(socket)
+  let onResponse = (_response: string) => {}
+  socket.on('message', (message: Buffer) => {
+    // tRPC's keep-alive. Without a PONG, it ends sockets that wait for their turn.
+    if (message.toString() === 'PING') socket.send('PONG')
+    else onResponse(message.toString())
+  })
   const exchange: Exchange = (request, respond) => {
-    socket.once('message', (response: Buffer) => respond(response.toString()))
+    onResponse = respond
     socket.send(request, { binary: false })
   }
   return (requests, endsAt) => Promise.race([callInTurn(requests, endsAt, exchange), closed])

@@ -36,7 +36,7 @@ export function processorClock(): number {
   return (user + system) / 1_000
 }
 
-/** Looks random sessions up in databases of each size, which take turns. Prints and returns how the time grows. */
+/** Looks up random sessions in databases that take turns. Prints and returns how the time grows. */
 export async function compareSizes(
   title: string,
   { databases, clock }: { databases: readonly Sized[]; clock: Clock },

@@ -30,7 +30,7 @@ const COLUMNS = [
   },
 ]
 
-/** Measures nodes in one process on one PostgreSQL, while other clients revoke one session after the other. */
+/** Measures nodes in one process on one PostgreSQL while other clients revoke sessions, one at a time. */
 export async function measureFeed(max: number): Promise<Chart> {
   // As in production, a commit waits for the disk.
   const server = await startPostgres({ fsync: 'on' })
