@@ -1,8 +1,8 @@
 /**
  * `pnpm bench:peers`: compares servers whose procedures are guarded by Sallyport, Better Auth, Auth.js, or
  * code by hand. Each has its own process, and they take turns. Prints the tables of `docs/comparison.md` as
- * ratios: median, lowest, and highest round. `BENCH_SECONDS` is the time of each run, by default 1. `--chart`
- * also draws `docs/images/peers.svg`. The machine must be quiet: otherwise, the rates say little.
+ * ratios: median, lowest, and highest round. `--chart` also draws `docs/images/peers.svg`, and
+ * `--quick` only tries everything. The machine must be quiet: otherwise, the rates say little.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
@@ -19,10 +19,9 @@ import { type Comparison, printRates, printRest } from './print-tables.ts'
 import { type Probed, probeChecks } from './probe-checks.ts'
 import { isPinned, seedPeer, startPeer } from './start-peer.ts'
 
-const RUN_MS = Number(process.env.BENCH_SECONDS ?? 1) * 1_000
-const ROUNDS = 5
-const STARTS = 3
-const SESSIONS = 1_024
+const SIZES = process.argv.includes('--quick')
+  ? { sessions: 64, starts: 1, rates: { rounds: 2, runMs: 100, maxWarmMs: 300 } }
+  : { sessions: 1_024, starts: 3, rates: { rounds: 5, runMs: 1_000, maxWarmMs: 6_000 } }
 
 const root = mkdtempSync(join(tmpdir(), 'bench-peers-'))
 const { folder, versions } = installPeers(root)
@@ -32,7 +31,7 @@ for (const database of ['SQLite', 'PostgreSQL'] as const satisfies DatabaseName[
   for (const name of PEER_NAMES) {
     const databaseUrl =
       database === 'SQLite' ? `file:${join(folder, `${name}.db`)}` : await postgres.createDatabase(name)
-    const seeded = await seedPeer(name, { folder, databaseUrl, sessions: SESSIONS })
+    const seeded = await seedPeer(name, { folder, databaseUrl, sessions: SIZES.sessions })
     const server = await startPeer(name, { folder, databaseUrl })
     peers.push({ name, database, databaseUrl, seeded, server })
   }
@@ -46,7 +45,7 @@ for (const workload of WORKLOAD_NAMES) {
     [null, boundTarget],
     ...peers.map((peer) => [peer, { server: peer.server, cookies: peer.seeded.cookies }] as const),
   ])
-  const rates = await measureInTurn(workload, targets, { rounds: ROUNDS, runMs: RUN_MS })
+  const rates = await measureInTurn(workload, targets, SIZES.rates)
   const bounds = rates.get(null) ?? []
   for (const peer of peers)
     comparisons.push({
@@ -69,7 +68,7 @@ if (process.argv.includes('--chart'))
 const onSqlite = peers.filter(({ database }) => database === 'SQLite')
 const probed = new Map<PeerName, Probed>()
 const starts = new Map<ServerName, Start[]>()
-for (let round = 0; round < STARTS; round++) {
+for (let round = 0; round < SIZES.starts; round++) {
   const servers = [
     ...onSqlite.map(({ name, databaseUrl, seeded }) => ({ name, databaseUrl, cookies: seeded.cookies })),
     { name: 'bound' as const, databaseUrl: '', cookies },
