@@ -1,6 +1,6 @@
 import type { Spread } from './spread.ts'
 
-/** A chart as SVG: panels side by side, with one legend. Vertical axes are logarithmic. */
+/** A chart as SVG: panels side by side, with one legend of up to six names. Vertical axes are logarithmic. */
 export interface Chart {
   readonly title: string
   readonly panels: readonly Panel[]
@@ -29,13 +29,14 @@ const [WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM] = [400, 240, 66, 24, 64]
 const PANEL = LEFT + WIDTH + RIGHT
 const [LEGEND_WIDTH, LEGEND_HEIGHT] = [230, 20]
 /** Readable on white and on black. */
-const COLORS = ['#3b82f6', '#d97706', '#10a37f', '#e11d48', '#a855f7']
+const COLORS = ['#3b82f6', '#d97706', '#10a37f', '#e11d48', '#a855f7', '#64748b']
 const MARKS = [
   'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z',
   'M-4-4h8v8h-8z',
   'M0-5L5 4H-5z',
   'M0-5L5 0L0 5L-5 0z',
   'M0 5L5-4H-5z',
+  'M-6-2h12v4h-12z',
 ]
 const STYLE = `.back { fill: #ffffff } .grid { stroke: #d8dee4 } .line { fill: none; stroke-width: 2 }
 text { font: 13px system-ui, sans-serif; fill: #24292f; text-anchor: middle }

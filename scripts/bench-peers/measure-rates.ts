@@ -38,8 +38,8 @@ interface Workload {
 export const WORKLOADS = {
   'HTTP, one call': http('guarded', 1),
   'HTTP, batch of ten': http(`${Array(BATCH).fill('guarded').join()}?batch=1&input={}`, BATCH),
-  'WebSocket, recommended setup': webSocket('guarded'),
-  'WebSocket, checked on each call': webSocket('checked'),
+  'WebSocket, as recommended': webSocket('guarded'),
+  'WebSocket, checked per call': webSocket('checked'),
 } as const satisfies Record<string, Workload>
 
 export type WorkloadName = keyof typeof WORKLOADS
