@@ -133,7 +133,7 @@ async function measure({ clients, requests, callsPerRequest }: Variant): Promise
   return { callsPerSecond: calls / seconds, processor: ((await processorTime()) - processorBefore) / calls }
 }
 
-/** Prints the processor time of each origin of code, in microseconds for each call, after a turn to warm up. */
+/** Prints the processor time of each origin of code, in microseconds for each call. */
 async function profile(variant: Variant): Promise<void> {
   await measure(variant)
   await ask('start profile')
