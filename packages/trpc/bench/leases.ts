@@ -69,14 +69,10 @@ async function measure(
 
   const before = heapBytes()
   const leases = reads.map((read) => {
-    const lease = new CallLease({}, { config, path: 'bench', caller: undefined, isResumable: true })
-    lease.begin({
-      ...read,
-      store: counted,
-      revision: store.revocations.revision,
-      keysVersion: keysVersion(config),
-      readAt: performance.now(),
-    })
+    const { revision } = store.revocations
+    const current = { store: counted, revision, keysVersion: keysVersion(config), readAt: performance.now() }
+    const options = { outer: {}, config, path: 'bench', caller: undefined, isResumable: true, isOver: false }
+    const lease = new CallLease({ ...read, ...current }, options)
     lease.openStream()
     return lease
   })
