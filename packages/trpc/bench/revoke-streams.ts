@@ -39,11 +39,11 @@ export async function revokeStreams(
   const stopWatching = watchTurns()
   const startedAt = now()
   const [acknowledgedAt, endedAt] = await Promise.all([remove(), Promise.all(ends)])
-  const { longest, above10 } = stopWatching()
+  const { longest, above10, total } = stopWatching()
   const lastAt = endedAt.reduce((last, at) => Math.max(last, at), 0)
   const [commitMs, lastMs] = [acknowledgedAt - startedAt, lastAt - acknowledgedAt].map((ms) => ms.toFixed(0))
   console.log(
-    `${title}, revoked by ${place}: commit ${commitMs} ms, last stream ended ${lastMs} ms later; turns: longest ${longest.toFixed(1)}, above 10 ms ${above10}`,
+    `${title}, revoked by ${place}: commit ${commitMs} ms, last stream ended ${lastMs} ms later; turns: longest ${longest.toFixed(1)}, above 10 ms ${above10}, in all ${total.toFixed(0)}`,
   )
 }
 

@@ -2,6 +2,7 @@
 export interface Turns {
   readonly longest: number
   readonly above10: number
+  readonly total: number
 }
 
 /** Measures turns until the returned function is called. */
@@ -9,7 +10,8 @@ export function watchTurns(): () => Turns {
   let longest = 0
   let above10 = 0
   let isOver = false
-  let last = processorMs()
+  const startedAt = processorMs()
+  let last = startedAt
   // Allocates nothing: garbage collection would be measured, too.
   function turn(): void {
     const now = processorMs()
@@ -22,7 +24,7 @@ export function watchTurns(): () => Turns {
   setImmediate(turn)
   return () => {
     isOver = true
-    return { longest, above10 }
+    return { longest, above10, total: processorMs() - startedAt }
   }
 }
 
