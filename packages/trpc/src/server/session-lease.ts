@@ -1,7 +1,7 @@
 import type { AuthConfig, AuthStore, Identity, Session, SessionReader } from '@sallyport/core'
 import { isAuthError } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/internal/protocol'
-import { denial, isUnavailable, validateIdentity } from '@sallyport/core/internal/server'
+import { isUnavailable, reportLater, validateIdentity } from '@sallyport/core/internal/server'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 import type { SessionRead } from './session-read.ts'
 import { MAX_TIMER_MS } from './socket-limits.ts'
@@ -17,6 +17,8 @@ export interface LeaseSubscriber {
 interface SharedByLeases {
   readonly store: AuthStore
   readonly config: AuthConfig
+  /** Reports nothing: a failed renewal may be retried. */
+  readonly quiet: AuthConfig
   readonly queue: ReadQueue
   readonly renewals: Renewals<SessionLease>
 }
@@ -107,14 +109,12 @@ export class SessionLease {
 
   /** Runs Step 2 for all subscribers, with one lookup. */
   async #read({ isRenewal }: { isRenewal: boolean }): Promise<void> {
-    const { store, config } = this.#shared
+    const { store, quiet } = this.#shared
     const startedAt = performance.now()
     const left = this.#readAt + LEASE_MS - startedAt
     const maxMs = isRenewal && left > 0 ? left : Number.POSITIVE_INFINITY
-    const lookupTimeoutMs = Math.min(maxMs, config.lookupTimeoutMs)
-    // A failed renewal may be retried, so it isn't reported.
-    const quiet = { ...config, lookupTimeoutMs, onEvent: undefined }
-    const options = { config: quiet, sessions: lookUpOnce(store.sessions) }
+    const config = maxMs < quiet.lookupTimeoutMs ? { ...quiet, lookupTimeoutMs: maxMs } : quiet
+    const options = { config, sessions: lookUpOnce(store.sessions) }
     const identities = new Map<string, Identity>()
     for (const identity of this.#subscribers.values()) identities.set(keyOf(identity), identity)
     let session: Session | null = null
@@ -142,7 +142,7 @@ export class SessionLease {
     const { config, renewals } = this.#shared
     const isUnknown = isUnavailable(error)
     if (!isUnknown || !isRenewal || this.#isOver()) {
-      if (this.#emitting > 0 && isAuthError(error)) denial(error.reason, this.identity.sessionId, config)
+      if (this.#emitting > 0 && isAuthError(error)) reportLater(error.reason, this.identity.sessionId, config)
       for (const [subscriber, identity] of this.#subscribers)
         if (keyOf(identity) === key) subscriber.onError(error)
     }

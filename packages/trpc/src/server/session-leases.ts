@@ -35,7 +35,8 @@ export function subscribeToLease(
 function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
   const leases = new Map<string, SessionLease>()
   const renewals = new Renewals<SessionLease>()
-  const shared = { store, config, renewals, queue: createReadQueue() }
+  const quiet = { ...config, onEvent: undefined }
+  const shared = { store, config, quiet, renewals, queue: createReadQueue() }
   let unsubscribeFromKeys: (() => void)[] = []
 
   const onKeys = () => {

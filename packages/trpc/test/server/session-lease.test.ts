@@ -385,7 +385,7 @@ describe('an event', () => {
     feed.publish({ sessionId: null, userId: null })
     expect(auth.lookups.count).toBe(MAX_READS_PER_TURN)
     for (const { lease } of subscribed) expect(lease.pending()).not.toBeNull()
-    await pass(5)
+    await Promise.all(subscribed.map(({ lease }) => lease.pending()))
     expect(auth.lookups.count).toBe(MAX_READS_PER_TURN + 1)
     for (const { lease } of subscribed) expect(lease.pending()).toBeNull()
   })
