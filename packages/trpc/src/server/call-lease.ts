@@ -74,6 +74,7 @@ export class CallLease implements LeaseSubscriber {
   openStream(): StreamLease {
     this.#isOver = false
     this.#openStreams++
+    this.#config.telemetry?.open('streams', 1)
     this.#subscribe()
     if (this.#isResumable)
       this.#endsWithServer ??= endWithServer(this.read.store.revocations, () =>
@@ -88,6 +89,7 @@ export class CallLease implements LeaseSubscriber {
           ? reportError(toTRPCError(error), { path: this.#path, step: 'procedure' }, this.#config)
           : error,
       end: () => {
+        if (isOpen) this.#config.telemetry?.open('streams', -1)
         if (isOpen && --this.#openStreams === 0) this.end()
         isOpen = false
       },

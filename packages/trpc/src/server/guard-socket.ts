@@ -1,4 +1,5 @@
-import { type AuthConfig, AuthError, type AuthStore, isAuthError } from '@sallyport/core'
+import { type AuthConfig, type AuthStore, isAuthError } from '@sallyport/core'
+import { rateLimited } from '@sallyport/core/internal/server'
 import type { Connection } from './auth-handle.ts'
 import { countSocket } from './limit-addresses.ts'
 import { isOpen, limiterOf } from './limit-sockets.ts'
@@ -33,6 +34,7 @@ const socketsByStore = new WeakMap<AuthStore, Map<string, number>>()
  */
 export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connection {
   const limiter = limiterOf(socket)
+  countOpen(socket, config)
   let isSubscribed = false
   let isClosing = false
 
@@ -70,7 +72,7 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
         const totals = socketsByStore.get(read.store) ?? new Map<string, number>()
         socketsByStore.set(read.store, totals)
         if ((totals.get(sessionId) ?? 0) >= limiter.limits.maxSocketsPerSession)
-          throw new AuthError('RATE_LIMITED', { retryAfterSeconds: 5 })
+          throw rateLimited('socket:session', 5, config)
         countSocket(socket, { totals, name: sessionId })
         limiter.authenticated()
       }
@@ -80,4 +82,10 @@ export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connect
     },
     onError,
   }
+}
+
+function countOpen(socket: ClosableSocket, { telemetry }: AuthConfig): void {
+  if (telemetry === undefined || !isOpen(socket)) return
+  telemetry.open('sockets', 1)
+  socket.once('close', () => telemetry.open('sockets', -1))
 }

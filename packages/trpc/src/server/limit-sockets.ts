@@ -29,6 +29,11 @@ export interface ServerSocket {
   terminate(): void
 }
 
+export interface LimitedSocket extends SocketLimits {
+  /** Called when a socket is closed because its client sends too much. */
+  readonly onLimited?: () => void
+}
+
 export type SocketClass = new (...args: never[]) => ServerSocket
 
 const CLOSE_TIMEOUT_MS = 1_000
@@ -45,7 +50,7 @@ export function limiterOf(socket: object): SocketLimiter | undefined {
 }
 
 /** Returns a subclass that enforces the limits before any listener is called. */
-export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketClass {
+export function limitSockets(Base: SocketClass, limits: LimitedSocket): SocketClass {
   return class extends Base {
     readonly #frames = new FrameQueue(limits, {
       pause: () => this.pause(),
@@ -145,6 +150,7 @@ export function limitSockets(Base: SocketClass, limits: SocketLimits): SocketCla
     /** Closes the socket with 4000 plus an HTTP status, and terminates it if the client doesn't close it. */
     #end(code = 4429, reason = 'RATE_LIMITED'): void {
       if (this.#closing !== undefined) return
+      if (code === 4429) limits.onLimited?.()
       this.#frames.discard()
       this.#closing = setTimeout(() => this.terminate(), CLOSE_TIMEOUT_MS)
       this.close(code, reason)

@@ -1,7 +1,7 @@
 import type { AuthConfig, AuthStore, Identity, Session, SessionReader } from '@sallyport/core'
 import { isAuthError } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/internal/protocol'
-import { denial, isUnavailable, validateIdentity } from '@sallyport/core/internal/server'
+import { denial, isUnavailable, validateIdentity, withoutReports } from '@sallyport/core/internal/server'
 import type { SessionRead } from './auth-handle.ts'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 import { MAX_TIMER_MS } from './socket-limits.ts'
@@ -35,6 +35,8 @@ export class SessionLease {
   #validUntil = Number.POSITIVE_INFINITY
   #isRotatedOut = false
   #expiry: ReturnType<typeof setTimeout> | undefined
+  /** When the first revocation was announced that no read has covered, if that is measured. */
+  #announcedAt: number | null = null
   #pendingChecks = 0
   #isQueued = false
   #nextResult: PromiseWithResolvers<void> | null = null
@@ -42,7 +44,7 @@ export class SessionLease {
   constructor(identity: Identity, shared: SharedByLeases) {
     this.#identity = identity
     this.#shared = shared
-    this.#unsubscribe = shared.store.revocations.subscribe(identity, () => this.check())
+    this.#unsubscribe = shared.store.revocations.subscribe(identity, () => this.#onRevocation())
   }
 
   get isEmitting(): boolean {
@@ -73,6 +75,11 @@ export class SessionLease {
     this.#shared.renewals.cancelRetry(this)
     this.#unsubscribe()
     return true
+  }
+
+  #onRevocation(): void {
+    if (this.#shared.config.telemetry !== undefined) this.#announcedAt ??= performance.now()
+    this.check()
   }
 
   /** Reads the session again. Nothing is emitted until a read that begins from now on has a result. */
@@ -114,7 +121,7 @@ export class SessionLease {
     const maxMs = isRenewal && left > 0 ? left : Number.POSITIVE_INFINITY
     const lookupTimeoutMs = Math.min(maxMs, config.lookupTimeoutMs)
     // A failed renewal may be retried, so it isn't reported.
-    const quiet = { ...config, lookupTimeoutMs, onEvent: undefined }
+    const quiet = { ...withoutReports(config), lookupTimeoutMs }
     const options = { config: quiet, sessions: lookUpOnce(store.sessions) }
     const identities = new Map<string, Identity>()
     for (const { key, identity } of this.#subscribers.values()) identities.set(key, identity)
@@ -130,8 +137,12 @@ export class SessionLease {
   }
 
   #accept(session: Session, startedAt: number): void {
-    this.#shared.renewals.cancelRetry(this)
+    const { renewals, config } = this.#shared
+    renewals.cancelRetry(this)
+    if (this.#announcedAt !== null && startedAt >= this.#announcedAt) this.#announcedAt = null
     if (startedAt >= this.#readAt) {
+      if (this.#emitting > 0)
+        config.telemetry?.record('leaseAge', (performance.now() - this.#readAt) / 1000, {})
       this.#readAt = startedAt
       this.#validUntil = this.#validUntilOf(session)
       this.#awaitExpiry()
@@ -144,9 +155,18 @@ export class SessionLease {
     const isUnknown = isUnavailable(error)
     if (!isUnknown || !isRenewal || this.#isOver()) {
       if (this.#emitting > 0 && isAuthError(error)) denial(error.reason, this.#identity.sessionId, config)
-      for (const [subscriber, proof] of this.#subscribers) if (proof.key === key) subscriber.onError(error)
+      for (const [subscriber, proof] of this.#subscribers) {
+        if (proof.key !== key) continue
+        subscriber.onError(error)
+        if (this.#announcedAt !== null && subscriber.emits && !isUnknown) this.#recordEnd(this.#announcedAt)
+      }
     }
     if (isUnknown && this.#subscribers.size > 0) renewals.retry(this)
+  }
+
+  #recordEnd(announcedAt: number): void {
+    const delay = (performance.now() - announcedAt) / 1000
+    this.#shared.config.telemetry?.record('revocationDelay', delay, {})
   }
 
   #isOver(): boolean {
@@ -177,6 +197,7 @@ export class SessionLease {
 function lookUpOnce(sessions: SessionReader): SessionReader {
   let lookup: ReturnType<SessionReader['findSession']> | undefined
   return {
+    meter: sessions.meter,
     findSession(key) {
       // Null means that the session wasn't found.
       if (lookup === undefined) lookup = sessions.findSession(key)
