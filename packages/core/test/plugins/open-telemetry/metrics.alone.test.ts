@@ -21,7 +21,7 @@ function callBothSteps(cookie: string | null): Promise<Authenticated> {
 
 describe('denials are counted by reason and step', () => {
   test.each([
-    ['step1', 'TOKEN_MISSING', async () => null],
+    ['step1', 'TOKEN_MISSING', () => Promise.resolve(null)],
     ['step1', 'TOKEN_EXPIRED', async () => (await auth.expireJwt(await auth.signIn())).cookie],
     ['step1', 'TOKEN_INVALID', async () => `${config.cookies.jwt}=a.b.c`],
     ['step1', 'COOKIE_CONFLICT', async () => `${config.cookies.jwt}=a; ${config.cookies.jwt}=b`],
