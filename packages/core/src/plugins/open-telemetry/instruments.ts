@@ -1,18 +1,28 @@
+import type { Counts, Measurements } from '../../events/telemetry.ts'
+
 /** The name of the tracer and the meter. */
 export const SCOPE = '@sallyport/core'
+
+export interface Instrument {
+  readonly name: string
+  readonly unit: string
+  readonly description: string
+}
+
+export interface Histogram extends Instrument {
+  readonly buckets: number[]
+}
 
 /** In seconds, from a cached read of SQLite to the timeout of a lookup. */
 const DATABASE_BUCKETS = [
   0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
   0.5, 1, 2.5, 5,
-] as const
+]
 
 /** In seconds, around the promises: 50 ms in a process, 250 ms on other nodes, and the lease of 5 s. */
-const DELAY_BUCKETS = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
-] as const
+const DELAY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-export const COUNTERS = {
+export const COUNTERS: Readonly<Record<keyof Counts | 'rejections', Instrument>> = {
   denials: {
     name: 'sallyport.denials',
     unit: '{denial}',
@@ -33,9 +43,9 @@ export const COUNTERS = {
     unit: '{rejection}',
     description: 'Calls of auth endpoints that got a status from 400 to 499',
   },
-} as const
+}
 
-export const HISTOGRAMS = {
+export const HISTOGRAMS: Readonly<Record<keyof Measurements, Histogram>> = {
   lookup: {
     name: 'sallyport.lookup.duration',
     unit: 's',
@@ -72,9 +82,9 @@ export const HISTOGRAMS = {
     description: 'Time from the announcement of a revocation in this process to the end of a stream',
     buckets: DELAY_BUCKETS,
   },
-} as const
+}
 
-export const OPEN = {
+export const OPEN: Readonly<Record<'streams' | 'sockets', Instrument>> = {
   streams: { name: 'sallyport.stream.count', unit: '{stream}', description: 'Open guarded streams' },
   sockets: { name: 'sallyport.socket.count', unit: '{socket}', description: 'Open guarded WebSockets' },
-} as const
+}

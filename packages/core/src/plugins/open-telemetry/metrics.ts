@@ -1,15 +1,15 @@
-import { type Attributes, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
+import { type Attributes, createNoopMeter, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
 import { failureCode } from '../../events/failure-code.ts'
 import type { Telemetry } from '../../events/telemetry.ts'
-import { COUNTERS, HISTOGRAMS, OPEN, SCOPE } from './instruments.ts'
+import { COUNTERS, HISTOGRAMS, type Histogram, type Instrument, OPEN, SCOPE } from './instruments.ts'
 import { withoutErrors } from './without-errors.ts'
 
 export const addToCounter: Telemetry['count'] = (name, attributes) => {
-  withoutErrors(() => instruments().counters[name].add(1, toAttributes(attributes)))
+  withoutErrors(() => instruments()?.counters[name].add(1, toAttributes(attributes)))
 }
 
 export const recordValue: Telemetry['record'] = (name, value, attributes) => {
-  withoutErrors(() => instruments().histograms[name].record(value, toAttributes(attributes)))
+  withoutErrors(() => instruments()?.histograms[name].record(value, toAttributes(attributes)))
 }
 
 /** In this process, which may have several configurations. */
@@ -24,26 +24,30 @@ export const changeOpen: Telemetry['open'] = (what, change) => {
 /** Counts a response of an endpoint with a status from 400 to 499. */
 export function countRejection(route: string, code: string): void {
   const attributes = { 'http.route': route, 'sallyport.reason': code }
-  withoutErrors(() => instruments().counters.rejections.add(1, attributes))
+  withoutErrors(() => instruments()?.counters.rejections.add(1, attributes))
 }
 
-let current: { readonly provider: MeterProvider; readonly instruments: Instruments } | undefined
+let current: { readonly provider: MeterProvider; readonly instruments: Instruments | null } | undefined
 
-/** An SDK may be registered after the first call. Unlike tracers, meters don't follow it. */
-function instruments(): Instruments {
+/**
+ * Returns null without an SDK, so no attributes are built. One may be registered after the first call: unlike
+ * tracers, meters don't follow it.
+ */
+function instruments(): Instruments | null {
   const provider = metrics.getMeterProvider()
-  if (current?.provider !== provider)
-    current = { provider, instruments: createInstruments(provider.getMeter(SCOPE)) }
+  if (current?.provider !== provider) {
+    const meter = provider.getMeter(SCOPE)
+    current = { provider, instruments: meter === createNoopMeter() ? null : createInstruments(meter) }
+  }
   return current.instruments
 }
 
 type Instruments = ReturnType<typeof createInstruments>
 
 function createInstruments(meter: Meter) {
-  const counter = ({ name, ...options }: (typeof COUNTERS)[keyof typeof COUNTERS]) =>
-    meter.createCounter(name, options)
-  const histogram = ({ name, buckets, ...options }: (typeof HISTOGRAMS)[keyof typeof HISTOGRAMS]) =>
-    meter.createHistogram(name, { ...options, advice: { explicitBucketBoundaries: [...buckets] } })
+  const counter = ({ name, ...options }: Instrument) => meter.createCounter(name, options)
+  const histogram = ({ name, buckets, ...options }: Histogram) =>
+    meter.createHistogram(name, { ...options, advice: { explicitBucketBoundaries: buckets } })
   for (const what of ['streams', 'sockets'] as const) {
     const { name, ...options } = OPEN[what]
     meter.createObservableUpDownCounter(name, options).addCallback((result) => result.observe(open[what]))

@@ -21,9 +21,8 @@ const telemetry: Telemetry = {
 }
 
 /**
- * Returns spans and metrics for OpenTelemetry, as the option `telemetry` of `defineAuthConfig`. They go to the
- * global providers, whenever your SDK registers them. Without an SDK, they go nowhere. An error of the SDK
- * changes no response.
+ * Returns the option `telemetry` of `defineAuthConfig`, which sends spans and metrics to the global providers
+ * of OpenTelemetry, whenever your SDK registers them. An error of the SDK changes no response.
  *
  * @example
  * export const authConfig = defineAuthConfig({
