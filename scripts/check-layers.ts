@@ -52,6 +52,7 @@ const LOADED_BY = [
   [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/(runtime|action)[.]`],
   [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/doctor)/`],
   [npm('pg/'), `${CORE}/(database/postgres|cli/doctor)/`],
+  [npm('@opentelemetry/'), `${CORE}/plugins/open-telemetry/`],
 ] as const
 
 /** Packages that run on an edge runtime. */
@@ -62,6 +63,7 @@ const REACHES = [
   { from: core('protocol'), packages: [] },
   { from: core('index'), packages: ['cookie', 'jose'] },
   { from: core('internal/server'), packages: LIGHT },
+  { from: core('plugins/open-telemetry'), packages: ['@opentelemetry/api'] },
   { from: `${TRPC}/server[.]ts$`, packages: [...LIGHT, '@trpc/server'] },
   { from: `${TRPC}/runtime/runner/http-runner[.]ts$`, packages: [...LIGHT, '@trpc/(client|server)'] },
   { from: `${TRPC}/client/auth-client[.]ts$`, packages: [] },

@@ -2,6 +2,7 @@ import type { EventListener } from './events/event.ts'
 import type { FailureListener } from './events/failure.ts'
 import { reportSource } from './events/failure-source.ts'
 import { reportFailure } from './events/report-failure.ts'
+import type { Telemetry } from './events/telemetry.ts'
 import { createIdentityCache, type IdentityCache } from './jwt/identity-cache.ts'
 import type { Proof } from './jwt/proof.ts'
 import { DEFAULT_MAX_AGE_SECONDS, JWT_TYPE, type TrustedIssuer } from './jwt/trusted-issuer.ts'
@@ -107,6 +108,8 @@ export interface AuthConfigOptions {
    * most one a minute for each code and path, with the number of the others. @default console.error
    */
   onFailure?: FailureListener
+  /** Traces and metrics: `openTelemetry()` from `@sallyport/core/plugins/open-telemetry`. @default none */
+  telemetry?: Telemetry | undefined
   /** The clock, for tests. @default () => new Date() */
   now?: () => Date
 }
@@ -161,6 +164,7 @@ export interface AuthConfig {
   readonly hasPermissions: HasPermissions
   readonly onEvent: EventListener | undefined
   readonly onFailure: FailureListener | undefined
+  readonly telemetry: Telemetry | undefined
   /** Skips the signature of verified tokens, never Step 2. */
   readonly identityCache: IdentityCache
   readonly now: () => Date
@@ -259,6 +263,7 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     hasPermissions: options.hasPermissions ?? hasNone,
     onEvent: options.onEvent && reporting(options.onEvent, options),
     onFailure: options.onFailure,
+    telemetry: options.telemetry,
     identityCache: createIdentityCache(cacheSize),
     now: options.now ?? (() => new Date()),
   }
@@ -267,8 +272,8 @@ function resolve(options: AuthConfigOptions): AuthConfig {
 }
 
 /** Reports what a listener throws: it changes no decision. */
-function reporting(listener: EventListener, { onFailure }: AuthConfigOptions): EventListener {
-  const config = { onFailure }
+function reporting(listener: EventListener, { onFailure, telemetry }: AuthConfigOptions): EventListener {
+  const config = { onFailure, telemetry }
   return async (event) => {
     try {
       await listener(event)
@@ -297,7 +302,7 @@ const SETTINGS: readonly (keyof AuthConfig)[] = [
   ...(['jwtLifetimeSeconds', 'sessionLifetimeSeconds', 'lookupTimeoutMs', 'lifetimes'] as const),
   ...(['maxSessionsPerUser', 'whenFull', 'rotateSessionToken', 'freshForSeconds'] as const),
   ...(['trustedProxies', 'rolesOf', 'memberRolesOf', 'hasPermissions'] as const),
-  ...(['onEvent', 'onFailure', 'identityCache', 'now'] as const),
+  ...(['onEvent', 'onFailure', 'telemetry', 'identityCache', 'now'] as const),
 ]
 
 const roleOf: RolesOf = ({ role }) => [role]

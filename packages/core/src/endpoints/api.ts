@@ -12,6 +12,7 @@ import type { UserColumns } from './declared-columns.ts'
 import type { AuthDefinition, AuthPlugin, Endpoints } from './definition.ts'
 import type { Endpoint, EndpointResult } from './endpoint.ts'
 import { beginSession } from './issue-tokens.ts'
+import { traceEndpoint } from './trace-endpoint.ts'
 
 /** The request that a method of `auth.api` is called for. */
 export interface ApiOptions {
@@ -134,7 +135,9 @@ export function createApi<Plugins extends readonly AuthPlugin[]>(
         const result = await callEndpoint(endpoint, endpointRequest, () => given(input), server)
         return toApiResult(endpoint, result)
       }
-      return reportRejected(call(), { path: endpoint.path, step: 'endpoint' }, config)
+      const { method, path } = endpoint
+      const traced = async () => traceEndpoint({ method, path, scheme: null }, config, call)
+      return reportRejected(traced(), { path, step: 'endpoint' }, config)
     },
   ])
   const path = 'createSession'

@@ -12,6 +12,7 @@ import { coreEndpoints } from './core-endpoints.ts'
 import type { EndpointServer } from './create-context.ts'
 import { type AuthDefinition, type Endpoints, rejectRepeated, requireSigningKeys } from './definition.ts'
 import type { EndpointResult } from './endpoint.ts'
+import { traceEndpoint } from './trace-endpoint.ts'
 
 /** Calls an endpoint by its name, with the checks of a call over HTTP. */
 export type EndpointCaller = (
@@ -61,7 +62,10 @@ export function bindEndpoints(definition: AuthDefinition, database: AnyDatabase)
     const endpoint = Object.hasOwn(endpoints, name) ? endpoints[name] : undefined
     if (endpoint === undefined) throw reject('NOT_FOUND')
     const request = { ...toEndpointRequest(options, server), identity }
-    const result = callEndpoint(endpoint, request, () => given(input), server)
-    return reportRejected(result, { path: endpoint.path, step: 'endpoint' }, definition.config)
+    const { method, path } = endpoint
+    const result = traceEndpoint({ method, path, scheme: null }, definition.config, () =>
+      callEndpoint(endpoint, request, () => given(input), server),
+    )
+    return reportRejected(result, { path, step: 'endpoint' }, definition.config)
   }
 }

@@ -8,7 +8,7 @@ import type { SigningKeys } from '../keys/signing-keys.ts'
 import { commit } from '../lifecycle/commit.ts'
 import { MAX_USER_AGENT_LENGTH } from '../lifecycle/create-session.ts'
 import { forRequest } from '../lifecycle/observed-database.ts'
-import { AuthError } from '../protocol/errors.ts'
+import { rateLimited } from '../rate-limit/rate-limited.ts'
 import type { ProxyTrust } from '../request/address.ts'
 import { hasSessionHeader, readBearer, readSessionCookie } from '../request/credentials.ts'
 import type { OriginRequest } from '../request/origin.ts'
@@ -80,13 +80,14 @@ export function createLimit(
   return async (key, limit) => {
     const retryAfterSeconds = await database.limits.consume(key, limit)
     if (retryAfterSeconds === null) return
+    const [name = ''] = key.split(':')
+    const error = rateLimited(name, retryAfterSeconds, config)
     const isFirst = (await database.limits.consume(`rejected:${key}`, { ...limit, points: 1 })) === null
     if (isFirst) {
-      const [name = ''] = key.split(':')
       const rejection = { userId, limit: name, keyHash: await hashSecret(key), at: config.now() }
       await commit(database, async (_trx, record) => record({ type: 'rate-limit.rejected', ...rejection }))
     }
-    throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
+    throw error
   }
 }
 

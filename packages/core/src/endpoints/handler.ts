@@ -12,6 +12,7 @@ import { callEndpoint } from './call-endpoint.ts'
 import type { EndpointServer } from './create-context.ts'
 import type { Endpoints } from './definition.ts'
 import type { Endpoint } from './endpoint.ts'
+import { traceEndpoint } from './trace-endpoint.ts'
 
 export type RequestOptions = Pick<ApiOptions, 'remoteAddress'>
 
@@ -22,23 +23,35 @@ export interface HandlerOptions {
   readonly connect: () => Promise<EndpointServer>
 }
 
+interface HandledCall extends RequestOptions {
+  readonly request: Request
+  readonly endpoint: Endpoint | undefined
+}
+
 /** Serves endpoints under `/api/auth`. Never rejects: every failure becomes a response. */
 export function createHandler(
   endpoints: Endpoints,
   { config, connect }: HandlerOptions,
 ): (request: Request, options?: RequestOptions) => Promise<Response> {
   const byPath = new Map(Object.values(endpoints).map((endpoint) => [AUTH_PATH + endpoint.path, endpoint]))
+  async function serve(call: HandledCall): Promise<Response> {
+    const { request, endpoint, remoteAddress } = call
+    if (endpoint === undefined) throw reject('NOT_FOUND')
+    const preflight = respondToPreflight(request, config)
+    if (preflight !== null) return withCommonHeaders(preflight)
+    if (request.method !== endpoint.method) throw reject('METHOD_NOT_ALLOWED')
+    const server = await connect()
+    const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
+    const result = await callEndpoint(endpoint, endpointRequest, () => readInput(request), server)
+    return respond(request, config, { status: 200, ...result })
+  }
   async function handle(request: Request, { remoteAddress }: RequestOptions): Promise<Response> {
     const endpoint = byPath.get(new URL(request.url).pathname)
+    const call = { request, endpoint, remoteAddress }
     try {
-      if (endpoint === undefined) throw reject('NOT_FOUND')
-      const preflight = respondToPreflight(request, config)
-      if (preflight !== null) return withCommonHeaders(preflight)
-      if (request.method !== endpoint.method) throw reject('METHOD_NOT_ALLOWED')
-      const server = await connect()
-      const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
-      const result = await callEndpoint(endpoint, endpointRequest, () => readInput(request), server)
-      return respond(request, config, { status: 200, ...result })
+      const scheme = config.secure ? 'https' : 'http'
+      const place = { method: request.method, path: endpoint?.path ?? null, scheme } as const
+      return await traceEndpoint(place, config, () => serve(call))
     } catch (error) {
       const rejection = toErrorResponse(error)
       const response = respondWithError(rejection, { request, endpoint, config })

@@ -6,11 +6,13 @@ import { AuthError, isAuthError, isUnavailable } from '../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../protocol.ts'
 import { memoryLimits } from '../rate-limit/memory-limits.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
+import { rateLimited } from '../rate-limit/rate-limited.ts'
 import { addressBuckets } from '../request/address.ts'
-import { readCredentials } from '../request/credentials.ts'
+import { readCredentials, type SessionCookie } from '../request/credentials.ts'
 import { isPrefetch } from '../request/prefetch.ts'
 import { authenticate } from '../session/authenticate.ts'
-import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
+import { withoutReports } from '../session/report-denial.ts'
+import { defineEndpoint, type Endpoint, type EndpointContext, type EndpointResult } from './endpoint.ts'
 import { anyQuery, tokens } from './plain-schemas.ts'
 
 /** Refreshes per session. */
@@ -37,26 +39,33 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
   input: anyQuery,
   output: tokens,
   async run(_input, context) {
-    const { config, database, request, sessionCookie } = context
+    const { request, sessionCookie, config } = context
     if (isPrefetch(request.header)) throw reject('PREFETCH_REJECTED')
     if (sessionCookie === null) throw await withoutSecret(context)
-    const refresh = await refreshSession(sessionCookie, { database, config }).catch(
-      async (error: unknown) => {
-        await countRejection(error, sessionCookie.sessionId, context)
-        throw error
-      },
-    )
-    const retryAfterSeconds = await refreshes.consume(refresh.session.id, REFRESHES)
-    if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
-    const issue = await prepareTokens(refresh.session, context)
-    const session = await refresh.advance()
-    const { userId, id: sessionId, renewed } = session
-    // The transaction of a renewal has already recorded it.
-    if (!renewed)
-      emit({ type: 'session.refreshed', at: config.now(), userId, sessionId, renewed }, database.onEvent)
-    return issue(session)
+    const work = () => refreshTokens(sessionCookie, context)
+    return config.telemetry === undefined ? work() : config.telemetry.trace({ name: 'refresh' }, work)
   },
 })
+
+async function refreshTokens(
+  sessionCookie: SessionCookie,
+  context: EndpointContext,
+): Promise<Required<EndpointResult<TokenResponse>>> {
+  const { config, database } = context
+  const refresh = await refreshSession(sessionCookie, { database, config }).catch(async (error: unknown) => {
+    await countRejection(error, sessionCookie.sessionId, context)
+    throw error
+  })
+  const retryAfterSeconds = await refreshes.consume(refresh.session.id, REFRESHES)
+  if (retryAfterSeconds !== null) throw rateLimited('refresh', retryAfterSeconds, config)
+  const issue = await prepareTokens(refresh.session, context)
+  const session = await refresh.advance()
+  const { userId, id: sessionId, renewed } = session
+  // The transaction of a renewal has already recorded it.
+  if (!renewed)
+    emit({ type: 'session.refreshed', at: config.now(), userId, sessionId, renewed }, database.onEvent)
+  return issue(session)
+}
 
 /** Limits guessed and superseded secrets. @throws AuthError `RATE_LIMITED` */
 async function countRejection(error: unknown, sessionId: string, context: EndpointContext): Promise<void> {
@@ -76,9 +85,9 @@ async function withoutSecret(context: EndpointContext): Promise<AuthError> {
   if (readCredentials(request.header, config).token === null) return new AuthError('SESSION_NOT_FOUND')
   await count(context, 'token:rejected', REJECTIONS)
   try {
-    // Without `onEvent`: nothing is denied yet.
+    // Nothing is denied yet.
     await authenticate(request, 'token', {
-      config: { ...config, onEvent: undefined },
+      config: withoutReports(config),
       sessions: database.sessions,
     })
     return new AuthError('TOKEN_MISSING')

@@ -2,10 +2,12 @@ import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import type { AuthFailure, FailureCode, FailureListener } from './failure.ts'
 import { failureCode } from './failure-code.ts'
+import type { Telemetry } from './telemetry.ts'
 
 /** A configuration. Reading it may throw, if it is invalid. */
 interface Reporting {
   readonly onFailure: FailureListener | undefined
+  readonly telemetry?: Telemetry | undefined
 }
 
 type Place = Pick<AuthFailure, 'path' | 'step'> & { readonly code?: FailureCode | undefined }
@@ -38,6 +40,7 @@ export function reportFailure(error: unknown, place: Place, config: Reporting): 
     recovered: false,
     suppressed: 0,
   }
+  countFailure(failure, config)
   limit(failure, config)
 }
 
@@ -73,6 +76,14 @@ export function reportRecovery(code: FailureCode, path: string, config: Reportin
 function isFailure(error: unknown): boolean {
   const isRejection = isAuthError(error) || isEndpointError(error)
   return !isRejection || error.status === 500 || error.status === 503
+}
+
+function countFailure({ code, reason, step }: AuthFailure, config: Reporting): void {
+  try {
+    config.telemetry?.count('failures', { code, reason: reason ?? undefined, step })
+  } catch {
+    // The failure may be that the configuration is invalid.
+  }
 }
 
 function limit(failure: AuthFailure, config: Reporting): void {

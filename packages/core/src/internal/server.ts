@@ -23,6 +23,7 @@ export { toErrorResponse, withCommonHeaders } from '../protocol/responses.ts'
 export { checkAll, requirePositive, requireSecureUrl } from '../protocol/settings.ts'
 export { memoryLimits } from '../rate-limit/memory-limits.ts'
 export { checkRateLimit } from '../rate-limit/rate-limit.ts'
+export { rateLimited } from '../rate-limit/rate-limited.ts'
 export {
   addressBuckets,
   clientAddress,
@@ -51,6 +52,6 @@ export { authStore } from '../session/auth-store.ts'
 export { validateIdentity } from '../session/authenticate.ts'
 export { checkKeys, checkLookup, requireReady } from '../session/is-ready.ts'
 export { matchSessionCookie } from '../session/match-session-cookie.ts'
-export { denial, reportLater } from '../session/report-denial.ts'
+export { denial, reportLater, withoutReports } from '../session/report-denial.ts'
 export { hashSecret } from '../session/secret.ts'
 export { isFresh, isImpersonated } from '../session/session.ts'

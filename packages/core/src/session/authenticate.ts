@@ -38,7 +38,10 @@ export async function authenticate(
  * or `KEYS_UNAVAILABLE`
  */
 export function identify(request: OriginRequest, kind: RequestKind, config: AuthConfig): Promise<Identity> {
-  return withReport(() => verifyCredentials(request, kind, config), { step: 1, sessionId: null, config })
+  const { telemetry } = config
+  const verify = () => verifyCredentials(request, kind, config)
+  const decide = telemetry === undefined ? verify : () => telemetry.trace({ name: 'step1' }, verify)
+  return withReport(decide, { step: 1, sessionId: null, config })
 }
 
 async function verifyCredentials(
@@ -68,11 +71,16 @@ export function validateIdentity(
   identity: Identity,
   { config, sessions }: { config: AuthConfig; sessions: SessionReader },
 ): Promise<Session> {
+  const { telemetry } = config
   const validate = () =>
     isKeyTrusted(identity, config)
       ? validateSession(identity, sessions, config)
       : Promise.reject(new AuthError('TOKEN_INVALID'))
-  return withReport(validate, { step: 2, sessionId: identity.sessionId, config })
+  const decide =
+    telemetry === undefined
+      ? validate
+      : () => telemetry.trace({ name: 'step2', system: sessions.meter?.system }, validate)
+  return withReport(decide, { step: 2, sessionId: identity.sessionId, config })
 }
 
 /** The decision of {@link validateIdentity} about a session that was just read. */

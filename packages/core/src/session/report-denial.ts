@@ -9,10 +9,16 @@ type Denial = { reason: Reason; step: 1 | 2; sessionId: string | null; durationM
 
 /** Emits `decision.denied` with a hash of the session id, so the event can be logged anywhere. */
 async function reportDenial({ sessionId, ...denial }: Denial, config: AuthConfig): Promise<void> {
+  config.telemetry?.count('denials', { reason: denial.reason, step: `step${denial.step}` })
   if (config.onEvent === undefined) return
   const at = config.now()
   const sessionIdHash = sessionId === null ? null : await hashSecret(sessionId)
   emit({ type: 'decision.denied', at, sessionIdHash, ...denial }, config.onEvent)
+}
+
+/** Returns the configuration for reads whose result isn't the one of a caller, so nothing is reported. */
+export function withoutReports(config: AuthConfig): AuthConfig {
+  return { ...config, onEvent: undefined, telemetry: config.telemetry?.background }
 }
 
 /** Runs one of the two steps, and reports to the app when it rejects. */
@@ -20,7 +26,7 @@ export function withReport<Decision>(
   decide: () => Promise<Decision>,
   { step, sessionId, config }: Pick<Denial, 'step' | 'sessionId'> & { config: AuthConfig },
 ): Promise<Decision> {
-  if (config.onEvent === undefined) return decide()
+  if (config.onEvent === undefined && config.telemetry === undefined) return decide()
   const startedAt = performance.now()
   return decide().catch((error: unknown) => {
     if (isAuthError(error)) {

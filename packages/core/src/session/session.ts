@@ -1,3 +1,5 @@
+import type { StoreMeter } from '../events/telemetry.ts'
+
 /** The user of a session, as the database has it now. */
 export interface SessionUser {
   readonly id: string
@@ -39,6 +41,8 @@ export interface SessionKey {
 export interface SessionReader {
   /** Returns the current session with this id **and** this user, or null. Doesn't validate. */
   findSession(key: SessionKey): StoredSession | null | Promise<StoredSession | null>
+  /** @internal Where our stores record how long a caller waits. */
+  readonly meter?: StoreMeter | undefined
 }
 
 /** Session records of a process with a database, which can check session cookies too. */

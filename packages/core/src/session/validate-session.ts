@@ -1,3 +1,4 @@
+import type { Telemetry } from '../events/telemetry.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { LOOKUP_TIMEOUT_MS, withDeadline } from '../protocol/deadline.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
@@ -9,6 +10,8 @@ export interface ValidateOptions {
   readonly now?: () => Date
   /** Milliseconds after which the lookup times out. @default 2_000 */
   readonly lookupTimeoutMs?: number
+  /** Receives the time of the lookup. @default none */
+  readonly telemetry?: Telemetry | undefined
 }
 
 /** The part of an {@link Identity} that Step 2 compares with the session row. */
@@ -55,18 +58,35 @@ interface Reading {
 async function readSession(
   key: SessionKey,
   sessions: SessionReader,
-  { options: { lookupTimeoutMs = LOOKUP_TIMEOUT_MS, now }, decide }: Reading,
+  { options: { lookupTimeoutMs = LOOKUP_TIMEOUT_MS, now, telemetry }, decide }: Reading,
 ): Promise<Session> {
+  const startedAt = telemetry === undefined ? 0 : startLookup(sessions, telemetry)
   let session: StoredSession | null
   try {
     const found = sessions.findSession(key)
     session = isPromise(found) ? await withDeadline(found, lookupTimeoutMs) : found
     if (session !== null && !isSessionOf(session, key)) throw new TypeError('Not the requested session')
   } catch (cause) {
+    if (telemetry !== undefined) endLookup(sessions, telemetry, { startedAt, error: cause })
     throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
   }
+  if (telemetry !== undefined) endLookup(sessions, telemetry, { startedAt })
   if (session === null) throw new AuthError('SESSION_NOT_FOUND')
   return decide(session, now?.() ?? new Date())
+}
+
+/** Returns when the lookup starts. From now on, the store records what it measures for this telemetry. */
+function startLookup({ meter }: SessionReader, telemetry: Telemetry): number {
+  if (meter !== undefined) meter.telemetry = telemetry
+  return performance.now()
+}
+
+function endLookup(
+  { meter }: SessionReader,
+  telemetry: Telemetry,
+  { startedAt, error }: { startedAt: number; error?: unknown },
+): void {
+  telemetry.record('lookup', (performance.now() - startedAt) / 1000, { system: meter?.system, error })
 }
 
 /** @throws AuthError `SESSION_EXPIRED` or `ACCOUNT_BANNED` */

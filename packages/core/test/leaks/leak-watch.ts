@@ -11,6 +11,8 @@ export interface Leak extends Finding {
 export interface LeakWatch {
   /** Returns the leaks so far, each once, and forgets them. */
   takeLeaks(): Leak[]
+  /** Adds a text that goes where others can read it, and that the watch can't see. */
+  add(place: 'telemetry', text: string): void
   /** Forgets all issued secrets, before the next file. */
   startOver(): void
 }
@@ -20,7 +22,12 @@ export const leakWatch: LeakWatch = startLeakWatch()
 
 function startLeakWatch(): LeakWatch {
   const secrets = createIssuedSecrets()
-  const texts = { log: new Set<string>(), 'error body': new Set<string>(), URL: new Set<string>() }
+  const texts = {
+    log: new Set<string>(),
+    'error body': new Set<string>(),
+    URL: new Set<string>(),
+    telemetry: new Set<string>(),
+  }
   let leaks: Leak[] = []
   const search = (place: Place, text: string | Uint8Array) =>
     void leaks.push(...secrets.find(text).map((finding) => ({ place, ...finding })))
@@ -34,7 +41,7 @@ function startLeakWatch(): LeakWatch {
   return {
     takeLeaks() {
       readOpenDatabases()
-      for (const place of ['log', 'error body', 'URL'] as const) {
+      for (const place of ['log', 'error body', 'URL', 'telemetry'] as const) {
         search(place, [...texts[place]].join('\n'))
         texts[place].clear()
       }
@@ -42,6 +49,7 @@ function startLeakWatch(): LeakWatch {
       leaks = []
       return [...found.values()]
     },
+    add: (place, text) => void texts[place].add(text),
     startOver() {
       forgetDatabases()
       secrets.forget()

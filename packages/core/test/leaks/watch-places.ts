@@ -7,7 +7,7 @@ import Database from 'better-sqlite3'
 import { tap } from './tap.ts'
 
 /** The places that others can read. */
-export type Place = 'log' | 'error body' | 'URL' | 'database'
+export type Place = 'log' | 'error body' | 'URL' | 'database' | 'telemetry'
 
 type Receive = (text: string | Uint8Array) => void
 

@@ -19,7 +19,13 @@ import type { BetterAuthSource } from './source.ts'
 export interface BetterAuthGuardOptions
   extends Pick<
     AuthConfigOptions,
-    'allowInsecure' | 'allowedHeaders' | 'exposedHeaders' | 'trustedProxies' | 'onEvent'
+    | 'allowInsecure'
+    | 'allowedHeaders'
+    | 'exposedHeaders'
+    | 'trustedProxies'
+    | 'onEvent'
+    | 'onFailure'
+    | 'telemetry'
   > {
   /** The URL of the app. @default Better Auth's `baseURL`, or `BETTER_AUTH_URL` */
   readonly baseUrl?: string

@@ -40,11 +40,16 @@ export function sallyportJwt(options: SallyportJwtOptions): Pick<BetterAuthPlugi
     try {
       if (isPrefetch(header)) throw reject('PREFETCH_REJECTED')
       const tokens = issuerOf(ctx.context)
-      await tokens.check(request, 'token')
-      // Better Auth extends the session when due.
-      await getSessionFromCtx(ctx, { disableCookieCache: true })
-      const isForgotten = await ctx.getSignedCookie(authCookies.dontRememberToken.name, secret)
-      const { body, cookies } = await tokens.issue(request, { kind: 'token', remembered: !isForgotten })
+      const refresh = async () => {
+        await tokens.check(request, 'token')
+        // Better Auth extends the session when due.
+        await getSessionFromCtx(ctx, { disableCookieCache: true })
+        const isForgotten = await ctx.getSignedCookie(authCookies.dontRememberToken.name, secret)
+        return tokens.issue(request, { kind: 'token', remembered: !isForgotten })
+      }
+      const { telemetry } = options.config
+      const traced = telemetry === undefined ? refresh() : telemetry.trace({ name: 'refresh' }, refresh)
+      const { body, cookies } = await traced
       return respond(200, body, cookies)
     } catch (error) {
       const { status, ...body } = toErrorResponse(withoutToken(error))

@@ -70,6 +70,7 @@ export class CallLease implements LeaseSubscriber {
   openStream(): StreamLease {
     this.#isOver = false
     this.#openStreams++
+    this.#config.telemetry?.open('streams', 1)
     this.#subscribe()
     if (this.#isResumable)
       this.#endsWithServer ??= endWithServer(this.read.store.revocations, () =>
@@ -88,6 +89,7 @@ export class CallLease implements LeaseSubscriber {
   }
 
   endStream(): void {
+    this.#config.telemetry?.open('streams', -1)
     if (--this.#openStreams === 0) this.end()
   }
 

@@ -1,4 +1,5 @@
-import { type AuthConfig, AuthError, type AuthStore, isAuthError } from '@sallyport/core'
+import { type AuthConfig, type AuthStore, isAuthError } from '@sallyport/core'
+import { rateLimited } from '@sallyport/core/internal/server'
 import { decrement, increment } from './limit-addresses.ts'
 import { limiterOf } from './limit-sockets.ts'
 import type { Connection } from './sent-request.ts'
@@ -46,12 +47,13 @@ export class SocketGuard implements Connection, LeaseSubscriber {
     this.limiter = limiterOf(socket)
     this.#socket = socket
     this.#config = config
+    countOpen(socket, config)
   }
 
   onRead(read: SessionRead): void {
     if (this.#isSubscribed || !isOpen(this.#socket)) return
     const { sessionId } = read.identity
-    const totals = this.limiter && reserveSocket(read, this.limiter)
+    const totals = this.limiter && reserveSocket(read, { limiter: this.limiter, config: this.#config })
     this.#isSubscribed = true
     const subscription = subscribeToLease(read, this, this.#config)
     this.#socket.once('close', () => {
@@ -92,13 +94,19 @@ export class SocketGuard implements Connection, LeaseSubscriber {
 /** Adds a socket to those of its session, and returns their totals. @throws AuthError `RATE_LIMITED` */
 function reserveSocket(
   { store, identity: { sessionId } }: SessionRead,
-  limiter: SocketLimiter,
+  { limiter, config }: { limiter: SocketLimiter; config: AuthConfig },
 ): Map<string, number> {
   const totals = socketsByStore.get(store) ?? new Map<string, number>()
   socketsByStore.set(store, totals)
   if ((totals.get(sessionId) ?? 0) >= limiter.limits.maxSocketsPerSession)
-    throw new AuthError('RATE_LIMITED', { retryAfterSeconds: 5 })
+    throw rateLimited('socket:session', 5, config)
   increment(totals, sessionId)
   limiter.authenticated()
   return totals
+}
+
+function countOpen(socket: ClosableSocket, { telemetry }: AuthConfig): void {
+  if (telemetry === undefined || !isOpen(socket)) return
+  telemetry.open('sockets', 1)
+  socket.once('close', () => telemetry.open('sockets', -1))
 }

@@ -1,4 +1,5 @@
-import { AuthError, type Identity, isAuthError, type Session, type SessionUser } from '@sallyport/core'
+import { type Identity, isAuthError, type Session, type SessionUser } from '@sallyport/core'
+import { rateLimited } from '@sallyport/core/internal/server'
 import { type AuthHandle, authCall, authRequest, CallHandle } from './auth-handle.ts'
 import { CallLease, callLease, isLeased } from './call-lease.ts'
 import type { AuthContext, DatabaseContext } from './context.ts'
@@ -151,9 +152,9 @@ function guardStreams(data: unknown, auth: GuardedHandle, release: (() => void) 
 
 /** Reserves a place on the socket for a subscription, once per call. Returns a function that releases it. */
 function reserveSubscription({ ctx, path }: CallOptions<AuthContext>): (() => void) | null {
-  const { limiter } = ctx.auth[authRequest]
+  const { limiter, config } = ctx.auth[authRequest]
   if (limiter === undefined || isLeased(ctx.auth)) return null
   const release = limiter.reserveSubscription()
   if (release !== null) return release
-  throw toTRPCError(new AuthError('RATE_LIMITED', { retryAfterSeconds: 5 }), { path })
+  throw toTRPCError(rateLimited('socket:subscriptions', 5, config), { path })
 }

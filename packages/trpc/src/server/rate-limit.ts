@@ -1,5 +1,5 @@
-import { AuthError, ConfigurationError, type RateLimit, type Session } from '@sallyport/core'
-import { addressBuckets, checkRateLimit } from '@sallyport/core/internal/server'
+import { ConfigurationError, type RateLimit, type Session } from '@sallyport/core'
+import { addressBuckets, checkRateLimit, rateLimited } from '@sallyport/core/internal/server'
 import { authRequest } from './auth-handle.ts'
 import type { StoreContext } from './context.ts'
 import { reportError, toTRPCError } from './errors.ts'
@@ -38,6 +38,7 @@ export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, o
   return async ({ ctx, path, getRawInput, next }) => {
     // An error of the app's function stays as it is.
     const name = typeof by === 'function' ? await by({ ctx, path, input: await getRawInput() }) : null
+    const { config } = ctx.auth[authRequest]
     try {
       const buckets =
         typeof by === 'function'
@@ -50,10 +51,10 @@ export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, o
         )
       for (const { name, limit } of buckets) {
         const retryAfterSeconds = await limits.consume(`procedure:${path}:${name}`, limit)
-        if (retryAfterSeconds !== null) throw new AuthError('RATE_LIMITED', { retryAfterSeconds })
+        if (retryAfterSeconds !== null)
+          throw rateLimited(`procedure:${name.split(':')[0]}`, retryAfterSeconds, config)
       }
     } catch (error) {
-      const { config } = ctx.auth[authRequest]
       throw reportError(toTRPCError(error, { path }), { path, step: 'procedure' }, config)
     }
     return next()

@@ -37,6 +37,8 @@ export class SessionLease {
   #validUntil = Number.POSITIVE_INFINITY
   #isRotatedOut = false
   #expiry: ReturnType<typeof setTimeout> | undefined
+  /** When the first revocation was announced that no read has covered, if that is measured. */
+  #announcedAt: number | null = null
   #pendingChecks = 0
   #isQueued = false
   #nextResult: PromiseWithResolvers<void> | null = null
@@ -44,7 +46,7 @@ export class SessionLease {
   constructor(identity: Identity, shared: SharedByLeases) {
     this.identity = identity
     this.#shared = shared
-    this.#unsubscribe = shared.store.revocations.subscribe(identity, () => this.check())
+    this.#unsubscribe = shared.store.revocations.subscribe(identity, () => this.#onRevocation())
   }
 
   get isEmitting(): boolean {
@@ -74,6 +76,11 @@ export class SessionLease {
     this.#shared.renewals.cancelRetry(this)
     this.#unsubscribe()
     return true
+  }
+
+  #onRevocation(): void {
+    if (this.#shared.config.telemetry !== undefined) this.#announcedAt ??= performance.now()
+    this.check()
   }
 
   /** Reads the session again. Nothing is emitted until a read that begins from now on has a result. */
@@ -129,8 +136,12 @@ export class SessionLease {
   }
 
   #accept(session: Session, startedAt: number): void {
-    this.#shared.renewals.cancelRetry(this)
+    const { renewals, config } = this.#shared
+    renewals.cancelRetry(this)
+    if (this.#announcedAt !== null && startedAt >= this.#announcedAt) this.#announcedAt = null
     if (startedAt >= this.#readAt) {
+      if (this.#emitting > 0)
+        config.telemetry?.record('leaseAge', (performance.now() - this.#readAt) / 1000, {})
       this.#readAt = startedAt
       this.#validUntil = this.#validUntilOf(session)
       this.#awaitExpiry()
@@ -143,10 +154,18 @@ export class SessionLease {
     const isUnknown = isUnavailable(error)
     if (!isUnknown || !isRenewal || this.#isOver()) {
       if (this.#emitting > 0 && isAuthError(error)) reportLater(error.reason, this.identity.sessionId, config)
-      for (const [subscriber, identity] of this.#subscribers)
-        if (keyOf(identity) === key) subscriber.onError(error)
+      for (const [subscriber, identity] of this.#subscribers) {
+        if (keyOf(identity) !== key) continue
+        subscriber.onError(error)
+        if (this.#announcedAt !== null && subscriber.emits && !isUnknown) this.#recordEnd(this.#announcedAt)
+      }
     }
     if (isUnknown && this.#subscribers.size > 0) renewals.retry(this)
+  }
+
+  #recordEnd(announcedAt: number): void {
+    const delay = (performance.now() - announcedAt) / 1000
+    this.#shared.config.telemetry?.record('revocationDelay', delay, {})
   }
 
   #isOver(): boolean {
@@ -182,6 +201,7 @@ function keyOf({ issuer, keyId, expiresAt }: Identity): string {
 function lookUpOnce(sessions: SessionReader): SessionReader {
   let lookup: ReturnType<SessionReader['findSession']> | undefined
   return {
+    meter: sessions.meter,
     findSession(key) {
       // Null means that the session wasn't found.
       if (lookup === undefined) lookup = sessions.findSession(key)

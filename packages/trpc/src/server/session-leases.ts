@@ -1,4 +1,5 @@
 import type { AuthConfig, AuthStore, Identity } from '@sallyport/core'
+import { keysVersion, withoutReports } from '@sallyport/core/internal/server'
 import { createReadQueue, Renewals } from './lease-queue.ts'
 import { type LeaseSubscriber, SessionLease } from './session-lease.ts'
 import { isCurrent, type SessionRead } from './session-read.ts'
@@ -35,7 +36,7 @@ export function subscribeToLease(
 function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
   const leases = new Map<string, SessionLease>()
   const renewals = new Renewals<SessionLease>()
-  const quiet = { ...config, onEvent: undefined }
+  const quiet = withoutReports(config)
   const shared = { store, config, quiet, renewals, queue: createReadQueue() }
   let unsubscribeFromKeys: (() => void)[] = []
 

@@ -155,6 +155,7 @@ export class SocketLimiter implements FrameEffects {
   /** Closes the socket with 4000 plus an HTTP status, and terminates it if the client doesn't close it. */
   #end(code = 4429, reason = 'RATE_LIMITED'): void {
     if (this.#closing !== undefined) return
+    if (code === 4429) this.limits.onLimited?.()
     this.#frames.discard()
     this.#closing = setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS)
     this.#socket.close(code, reason)

@@ -24,7 +24,10 @@ export interface WebSocketLimits {
 
 type DefaultLimits = Required<Omit<WebSocketLimits, 'authenticateWithinMs'>>
 
-export type SocketLimits = DefaultLimits & Pick<WebSocketLimits, 'authenticateWithinMs'>
+export interface SocketLimits extends DefaultLimits, Pick<WebSocketLimits, 'authenticateWithinMs'> {
+  /** Called when a socket is closed because its client sends too much. */
+  readonly onLimited?: () => void
+}
 
 const DEFAULT_LIMITS: DefaultLimits = {
   framesPer100Ms: 50,

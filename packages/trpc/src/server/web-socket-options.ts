@@ -1,6 +1,6 @@
 import { type AuthConfig, MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
-import { reportFailure } from '@sallyport/core/internal/server'
+import { rateLimited, reportFailure } from '@sallyport/core/internal/server'
 import { limitAddresses, type Upgrade } from './limit-addresses.ts'
 import { limitSockets, type SocketClass } from './limit-sockets.ts'
 import { headerReader, isOwnOrigin } from './request-headers.ts'
@@ -49,7 +49,8 @@ type Rejection = [status: number, message: string, headers?: Record<string, stri
  * @example await app.register(fastifyWebsocket, { options: webSocketOptions(authConfig) })
  */
 export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {}): WebSocketOptions {
-  const checked = socketLimits(limits)
+  const onLimited = () => config.telemetry?.count('rateLimited', { limit: 'socket:frames' })
+  const checked = { ...socketLimits(limits), onLimited }
   const countAddress = limitAddresses(config, checked)
   const limited = new WeakSet<object>()
 
@@ -58,7 +59,10 @@ export function webSocketOptions(config: AuthConfig, limits: WebSocketLimits = {
     // tRPC parses it where an exception ends the process.
     if (!URL.canParse(url, `http://${headers.host ?? 'localhost'}`)) return [400, 'Bad Request']
     const retryAfter = countAddress(req)
-    if (retryAfter !== null) return [429, 'RATE_LIMITED', { 'retry-after': String(retryAfter) }]
+    if (retryAfter !== null) {
+      const { reason } = rateLimited('socket:address', retryAfter, config)
+      return [429, reason, { 'retry-after': String(retryAfter) }]
+    }
     return config.bearer || isOwnOrigin(headerReader(headers), config) ? null : [403, 'ORIGIN_REJECTED']
   }
 

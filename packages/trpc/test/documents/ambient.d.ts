@@ -12,6 +12,13 @@ declare module 'expo-linking' {
   export function getInitialURL(): Promise<string | null>
 }
 
+declare module '@opentelemetry/sdk-node' {
+  export class NodeSDK {
+    constructor(options?: { serviceName?: string })
+    start(): void
+  }
+}
+
 declare module 'react-native' {
   export const AppState: { addEventListener(type: 'change', listener: (state: string) => void): object }
 }

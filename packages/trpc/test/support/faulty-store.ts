@@ -11,6 +11,7 @@ export interface FaultyStore extends SessionReader {
 export function faultyStore(sessions: SessionReader): FaultyStore {
   const store: FaultyStore = {
     answer: null,
+    meter: sessions.meter,
     findSession(key) {
       const find = () => sessions.findSession(key)
       return store.answer === null ? find() : store.answer(find)

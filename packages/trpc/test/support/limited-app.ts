@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fastifyWebsocket from '@fastify/websocket'
+import type { AuthConfigOptions } from '@sallyport/core'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import {
   authErrorData,
@@ -92,9 +93,9 @@ export type LimitedRouter = typeof router
 export async function openLimitedApp(
   adapter: Adapter,
   limits: WebSocketLimits = {},
-  { trustedProxies = [] }: { trustedProxies?: readonly string[] } = {},
+  options: Pick<AuthConfigOptions, 'trustedProxies' | 'telemetry'> = {},
 ): Promise<LimitedApp> {
-  const auth = await createTestAuth({ trustedProxies })
+  const auth = await createTestAuth(options)
   const { db, config } = auth
   const counts: Counts = { contexts: 0, pings: 0, values: 0, streams: 0 }
   const context = createAuthContext(config, { db })
@@ -106,12 +107,12 @@ export async function openLimitedApp(
     },
     ...authHandlerOptions,
   }
-  const options = webSocketOptions(config, limits)
+  const socketOptions = webSocketOptions(config, limits)
   const served = adapter === 'ws' ? await serveByWs() : await serveByFastify()
 
   async function serveByWs() {
     const server = createServer()
-    const wss = new WebSocketServer({ server, path: '/trpc', ...options })
+    const wss = new WebSocketServer({ server, path: '/trpc', ...socketOptions })
     applyWSSHandler({ wss, ...trpc })
     await new Promise<void>((resolve) => server.listen(0, resolve))
     return { wss, server, close: () => new Promise((resolve) => server.close(resolve)) }
@@ -119,7 +120,7 @@ export async function openLimitedApp(
 
   async function serveByFastify() {
     const app = fastify()
-    await app.register(fastifyWebsocket, { options })
+    await app.register(fastifyWebsocket, { options: socketOptions })
     await app.register(fastifyTRPCPlugin, {
       prefix: '/trpc',
       useWSS: true,

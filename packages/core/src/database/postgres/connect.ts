@@ -1,3 +1,4 @@
+import type { StoreMeter } from '../../events/telemetry.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
 import { checkSchema, INTERNAL_SCHEMA } from '../schema/internal-tables.ts'
@@ -23,6 +24,7 @@ export interface PostgresConnector {
   readonly lookups: { readonly batchSize: number; readonly parallel: number }
   /** The schema of our internal tables. */
   readonly schema: string
+  readonly meter: StoreMeter
 }
 
 /** Options of a PostgreSQL database. */
@@ -57,7 +59,9 @@ export async function connectPostgres(
   const schema = checkSchema(options.schema ?? INTERNAL_SCHEMA)
   const poolSize = requirePositive('poolSize', options.poolSize ?? 10)
   const batchSize = requirePositive('lookupBatchSize', options.lookupBatchSize ?? MAX_BATCH, MAX_BATCH)
+  const meter: StoreMeter = { system: 'postgresql', telemetry: undefined }
   const settings = {
+    meter,
     poolSize,
     statementTimeoutMs: timeout('statementTimeoutMs', 5_000),
     connectTimeoutMs: timeout('connectTimeoutMs', 2_000),
@@ -72,6 +76,7 @@ export async function connectPostgres(
     lookupTimeoutMs,
     lookups: { batchSize, parallel: batchSize === 1 ? poolSize : 1 },
     schema,
+    meter,
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { StoreMeter } from '../../events/telemetry.ts'
 import type { Query } from './drivers/driver.ts'
 
 /** Not a valid entry of the log. Other nodes ignore it. */
@@ -32,10 +33,11 @@ export interface Delivery {
  * Tests whether notifications arrive. Until they do, the node runs on leases alone: each call reads its
  * session as before, and streams end when they read it again, within their lease.
  */
-export function deliveryTest(timeoutMs: number): Delivery {
+export function deliveryTest(timeoutMs: number, meter: StoreMeter): Delivery {
   let expected: string | null = null
   let works = false
   let isWarned = false
+  let sentAt = 0
 
   function fail(reason: keyof typeof REASONS): void {
     works = false
@@ -57,6 +59,7 @@ export function deliveryTest(timeoutMs: number): Delivery {
     async test(query, channel) {
       const payload = `${PREFIX}${randomUUID()}`
       expected = payload
+      sentAt = performance.now()
       setTimeout(() => {
         if (expected === payload) fail('undelivered')
       }, timeoutMs).unref()
@@ -70,6 +73,8 @@ export function deliveryTest(timeoutMs: number): Delivery {
       if (payload === expected) {
         expected = null
         works = true
+        const lag = (performance.now() - sentAt) / 1000
+        meter.telemetry?.record('feedLag', lag, { system: meter.system, source: 'notification' })
       }
       return payload.startsWith(PREFIX)
     },

@@ -32,7 +32,7 @@ interface FeedOptions {
  * the log and tests the delivery. Closes a connection that doesn't respond in time.
  */
 export async function postgresFeed(
-  { driver, lookupTimeoutMs: timeoutMs, schema }: PostgresConnector,
+  { driver, lookupTimeoutMs: timeoutMs, schema, meter }: PostgresConnector,
   { otherConnection, isUsed, restore }: FeedOptions,
 ): Promise<RevocationFeed & { close(): Promise<void> }> {
   const internal = { engine: 'postgres', schema } as const
@@ -44,11 +44,12 @@ export async function postgresFeed(
   let current: Pick<Listening, 'close'> | null = null
   let reading: Promise<void> = Promise.resolve()
   let readNow = () => {}
-  const delivery = deliveryTest(Math.min(timeoutMs, HEARTBEAT_MS / 2))
+  const delivery = deliveryTest(Math.min(timeoutMs, HEARTBEAT_MS / 2), meter)
   const log = await openLog({
     query: driver.query,
     table: internalTable(internal, 'revocation_log'),
     timeoutMs,
+    meter,
     isMissing: (error) => isStatementFault(error) && !missesInternalTable(error, internal),
     publish(entry) {
       if (!isClosed) local.publish(entry)

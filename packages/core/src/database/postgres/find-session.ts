@@ -61,7 +61,7 @@ function statementFrom(keys: string, { session, user }: SessionSql): string {
  * once. Without a connection, lookups wait for the current attempt to connect. If it fails, so do they.
  */
 export function postgresLookups(
-  { driver, named, lookupTimeoutMs: timeoutMs, lookups: limits }: PostgresConnector,
+  { driver, named, lookupTimeoutMs: timeoutMs, lookups: limits, meter }: PostgresConnector,
   { sql, ids, columns = NO_COLUMNS }: LookupOptions,
 ): SessionReader & Omit<LookupQueue, 'find'> {
   const single = statementOf(singleStatement(sql, ids))
@@ -106,6 +106,7 @@ export function postgresLookups(
     prepare: (connection) => findAll(connection, []).then(() => {}, ignoreMissingTable),
     findAll,
     timeoutMs,
+    meter,
   })
   return {
     findSession: (key) =>

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import type { StoreMeter } from '../../events/telemetry.ts'
 import { withDeadline } from '../../protocol/deadline.ts'
 import type { Revocation } from '../../revocations/feed.ts'
 import type { Query } from './drivers/driver.ts'
@@ -8,6 +9,9 @@ const PAGE_SIZE = 500
 
 interface Entry extends Revocation {
   readonly seq: string
+  readonly xid: string
+  /** Seconds since its transaction began, by the clock of the database. */
+  readonly age: number
 }
 
 /** Null if the log couldn't be written. */
@@ -18,6 +22,7 @@ interface LogOptions {
   /** The quoted name of the table. */
   readonly table: string
   readonly timeoutMs: number
+  readonly meter: StoreMeter
   /** Whether an error means that the database lacks the log, or transaction ids. */
   readonly isMissing: (error: unknown) => boolean
   readonly publish: (entry: Revocation) => void
@@ -35,6 +40,7 @@ export async function openLog({
   query,
   table,
   timeoutMs,
+  meter,
   isMissing,
   publish,
 }: LogOptions): Promise<LogReader> {
@@ -55,16 +61,17 @@ export async function openLog({
     const notifiedBefore = notified
     notified = new Set()
     const read = new Set<string>()
-    for (let last: Entry & { xid: string } = { xid: from, seq: '0', sessionId: null, userId: null }; ; ) {
-      const text = `select xid, seq, "sessionId", "userId" from ${table}
+    for (let last: Pick<Entry, 'xid' | 'seq'> = { xid: from, seq: '0' }; ; ) {
+      const text = `select xid, seq, "sessionId", "userId",
+        extract(epoch from clock_timestamp() - at)::float8 as age from ${table}
         where (xid, seq) > ($1::text::xid8, $2::bigint) order by xid, seq limit ${PAGE_SIZE}`
-      const { rows } = await withDeadline(
-        query<typeof last>({ text, values: [last.xid, last.seq] }),
-        timeoutMs,
-      )
+      const { rows } = await withDeadline(query<Entry>({ text, values: [last.xid, last.seq] }), timeoutMs)
       for (const entry of rows) {
         read.add(entry.seq)
-        if (![known, notifiedBefore, notified].some((entries) => entries.has(entry.seq))) publish(entry)
+        if (![known, notifiedBefore, notified].some((entries) => entries.has(entry.seq))) {
+          publish(entry)
+          meter.telemetry?.record('feedLag', entry.age, { system: meter.system, source: 'log' })
+        }
         last = entry
       }
       if (rows.length < PAGE_SIZE) break

@@ -1,3 +1,4 @@
+import type { StoreMeter } from '../../events/telemetry.ts'
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
@@ -21,6 +22,7 @@ interface QueueOptions extends Pick<LookupEvents, 'prepare'> {
     keys: readonly SessionKey[],
   ) => Promise<(StoredSession | null)[]>
   readonly timeoutMs: number
+  readonly meter: StoreMeter
   /** How many keys a statement has at most. */
   readonly batchSize: number
   /** How many statements run at once. */
@@ -37,7 +39,7 @@ export interface LookupQueue extends Pick<LookupConnections, 'current' | 'spare'
 
 /** Sends lookups in batches. See `postgresLookups`. */
 export function lookupQueue(options: QueueOptions): LookupQueue {
-  const { openConnections, prepare, findAll, timeoutMs, batchSize, parallel } = options
+  const { openConnections, prepare, findAll, timeoutMs, batchSize, parallel, meter } = options
   let queue: Lookup[] = []
   const running = new Set<Promise<void>>()
   let outage: unknown = null
@@ -70,6 +72,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
 
   async function run(connection: LookupConnection, batch: readonly Lookup[]): Promise<void> {
     const sentAt = performance.now()
+    meter.telemetry?.record('batch', batch.length, { system: meter.system })
     try {
       const keys = batch.map(({ key }) => key)
       const sessions = await findAll(connection, keys)

@@ -62,7 +62,7 @@ export function openPostgresStore(
     const writes = { db: kysely, locks: lookup, revocations: store.revocations }
     return {
       ...store,
-      sessions: { findSession },
+      sessions: { findSession, meter: connector.meter },
       ...(isInteractive && { locks: lookup, ...mappedSessions(writes) }),
       close() {
         stopPruning()

@@ -51,7 +51,8 @@ export async function openPostgres(
         { kysely, connector, restorer, state },
         lookup,
       )
-      const sessions = { findSession, findToken: postgresTokens(connector.driver.query, mapping) }
+      const findToken = postgresTokens(connector.driver.query, mapping)
+      const sessions = { findSession, findToken, meter: connector.meter }
       const restore = () => restorer.restore(kysely)
       const own = { columns, locks: lookup, types, migrates, names, restore }
       const database = { db: kysely, sessions, revocations, limits, ...own }

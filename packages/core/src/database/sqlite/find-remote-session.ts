@@ -12,6 +12,7 @@ export function remoteLookups(read: ReadValues, sql: SessionSql, columns: AddedC
   const added = addedLists(columns)
   const statement = lookupStatement(sql)
   return {
+    meter: { system: 'sqlite', telemetry: undefined },
     async findSession(key) {
       if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
       const values = await read(statement, [key.sessionId, key.userId])

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import type { StoreMeter } from '../../events/telemetry.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import type {
   SessionKey,
@@ -33,17 +34,22 @@ export function toSessionToken(row: TokenRow): SessionToken {
   return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
 }
 
+interface StatementOptions {
+  readonly retryWhileBusy: RetryWhileBusy
+  readonly meter?: StoreMeter
+}
+
 export function sqliteSessions(
   reader: SqliteConnection,
-  { columns, mapping, retryWhileBusy }: OwnTables & { retryWhileBusy: RetryWhileBusy },
+  { columns, mapping, ...options }: OwnTables & StatementOptions,
 ): SessionStore {
   const findToken = reader.prepare(`${tokenStatement('sqlite', mapping)}+?`)
   const sql = sessionSql('sqlite', mapping, columns)
   return {
-    ...sqliteLookups(reader, { sql, columns, retryWhileBusy }),
+    ...sqliteLookups(reader, { sql, columns, ...options }),
     async findToken(sessionId) {
       if (!sessionId.isWellFormed()) return null
-      const [row] = await retryWhileBusy(() => findToken.all([sessionId]))
+      const [row] = await options.retryWhileBusy(() => findToken.all([sessionId]))
       return row === undefined ? null : toSessionToken(row as TokenRow)
     },
   }
@@ -59,9 +65,9 @@ export function sqliteSessions(
  */
 export function sqliteLookups(
   reader: SqliteConnection,
-  options: { sql: SessionSql; columns?: AddedColumns; retryWhileBusy: RetryWhileBusy },
+  options: StatementOptions & { sql: SessionSql; columns?: AddedColumns },
 ): SessionReader {
-  const { sql, columns = NO_COLUMNS, retryWhileBusy } = options
+  const { sql, columns = NO_COLUMNS, retryWhileBusy, meter } = options
   const added = addedLists(columns)
   // Prepared by the first lookup: a plugin may not have created a table that it reads.
   let lookup: RowStatement<LookupValues> | undefined
@@ -86,13 +92,15 @@ export function sqliteLookups(
     queue = []
     let resolved = 0
     try {
-      if (batch.length > 0)
+      if (batch.length > 0) {
+        meter?.telemetry?.record('batch', batch.length, { system: meter.system })
         inReadTransaction(() => {
           for (const { key, resolve } of batch) {
             resolve(find(key))
             resolved++
           }
         })
+      }
     } catch (error) {
       for (const { key, resolve, reject } of batch.slice(resolved)) {
         if (isBusy(error)) resolve(retryWhileBusy(() => find(key)))
@@ -114,10 +122,12 @@ export function sqliteLookups(
   }
 
   return {
+    meter,
     findSession(key) {
       lookupsThisTurn++
       if (lookupsThisTurn === 1) setImmediate(endTurn)
       if (isCrowded) return new Promise((resolve, reject) => queue.push({ key, resolve, reject }))
+      meter?.telemetry?.record('batch', 1, { system: meter.system })
       try {
         return find(key)
       } catch (error) {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { createFailureSource } from '../../events/failure-source.ts'
+import type { StoreMeter } from '../../events/telemetry.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
 import type { SessionKey } from '../../session/session.ts'
 import type { SessionSql } from '../find-session-sql.ts'
@@ -23,6 +24,7 @@ export interface PollingOptions {
   /** Returns a value that changes with every commit. */
   readonly readVersion: () => unknown
   readonly passMs: number
+  readonly meter?: StoreMeter
 }
 
 /** A session that streams depend on. */
@@ -43,7 +45,7 @@ interface Watched {
  * publishes those that changed or are gone. Publishes the session of a new subscriber once, because it may
  * have changed before the first read. A failed read is retried.
  */
-export function pollingFeed({ read, readVersion, passMs }: PollingOptions): OpenFeed {
+export function pollingFeed({ read, readVersion, passMs, meter }: PollingOptions): OpenFeed {
   const local = memoryFeed()
   const failures = createFailureSource()
   const { subscribe } = local
@@ -55,6 +57,8 @@ export function pollingFeed({ read, readVersion, passMs }: PollingOptions): Open
   async function poll(signal: AbortSignal): Promise<void> {
     let version: unknown
     let dueAt = 0
+    /** When the version last was that of the last pass: later commits are read by the next one. */
+    let unchangedAt = 0
     await nextTurn()
     while (!signal.aborted) {
       const startedAt = performance.now()
@@ -68,7 +72,12 @@ export function pollingFeed({ read, readVersion, passMs }: PollingOptions): Open
           busyMs += await readChunk(sessions.slice(start, start + CHUNK_SIZE))
           await nextTurn()
         }
+        if (isPass && version !== undefined && !signal.aborted) {
+          const lag = (performance.now() - unchangedAt) / 1000
+          meter?.telemetry?.record('feedLag', lag, { system: meter.system, source: 'poll' })
+        }
         if (isPass) version = current
+        if (current === version) unchangedAt = startedAt
         failures.recover()
       } catch (error) {
         failures.fail('FEED_DOWN', error)

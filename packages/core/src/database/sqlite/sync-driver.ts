@@ -1,3 +1,4 @@
+import type { StoreMeter } from '../../events/telemetry.ts'
 import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
@@ -36,13 +37,14 @@ export function syncDriver(
 ): SqliteDriver {
   const retryWhileBusy = createBusyRetry(busyTimeoutMs)
   const read = runOn(reader)
+  const meter: StoreMeter = { system: 'sqlite', telemetry: undefined }
   return {
-    dialect: sqliteWriteQueue(writer, { busyTimeoutMs }),
+    dialect: sqliteWriteQueue(writer, { busyTimeoutMs, meter }),
     isReplicable: false,
     limits: counter === null ? memoryLimits() : limitsOn(counter, createBusyRetry(busyTimeoutMs)),
     read: (sql, parameters) => retryWhileBusy(() => read(sql, parameters)),
-    sessions: (tables) => sqliteSessions(reader, { ...tables, retryWhileBusy }),
-    lookups: (sql, columns) => sqliteLookups(reader, { sql, columns, retryWhileBusy }),
+    sessions: (tables) => sqliteSessions(reader, { ...tables, retryWhileBusy, meter }),
+    lookups: (sql, columns) => sqliteLookups(reader, { sql, columns, retryWhileBusy, meter }),
     feed(sql, passMs) {
       // Only we can change a database in memory.
       if (counter === null && !isShared) return Object.assign(memoryFeed(), { close() {} })
@@ -53,7 +55,7 @@ export function syncDriver(
           poll ??= reader.prepareRow<unknown[]>(pollStatement(sql))
           return poll.all(keys)
         })
-      return pollingFeed({ read: readKeys, readVersion: versionOf(reader), passMs })
+      return pollingFeed({ read: readKeys, readVersion: versionOf(reader), passMs, meter })
     },
     problems,
     isReplaced,

@@ -11,6 +11,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import type { StoreMeter } from '../../events/telemetry.ts'
+import { measureWait } from '../measure-wait.ts'
 import { INTERNAL_SCHEMA, prefixed } from '../schema/internal-tables.ts'
 import type { SqliteConnection } from './connections/connection.ts'
 import { createBusyRetry, type RetryWhileBusy } from './connections/errors.ts'
@@ -21,8 +23,11 @@ import { createBusyRetry, type RetryWhileBusy } from './connections/errors.ts'
  * the write lock, a statement waits asynchronously: the driver would block the event loop.
  * @param options.busyTimeoutMs after which a statement fails with `SESSIONS_UNAVAILABLE`
  */
-export function sqliteWriteQueue(database: SqliteConnection, options: { busyTimeoutMs: number }): Dialect {
-  return writeQueueDialect(() => new WriteQueueDriver(database, options.busyTimeoutMs))
+export function sqliteWriteQueue(
+  database: SqliteConnection,
+  options: { busyTimeoutMs: number; meter: StoreMeter },
+): Dialect {
+  return writeQueueDialect(() => new WriteQueueDriver(database, options))
 }
 
 /** Returns Kysely's SQLite dialect with another driver. */
@@ -63,15 +68,20 @@ class WriteQueueCompiler extends SqliteQueryCompiler {
 class WriteQueueDriver extends SqliteDriver {
   readonly #database: SqliteConnection
   readonly #retryWhileBusy: RetryWhileBusy
+  readonly #meter: StoreMeter
 
-  constructor(database: SqliteConnection, busyTimeoutMs: number) {
+  constructor(
+    database: SqliteConnection,
+    { busyTimeoutMs, meter }: { busyTimeoutMs: number; meter: StoreMeter },
+  ) {
     super({ database })
+    this.#meter = meter
     this.#database = database
     this.#retryWhileBusy = createBusyRetry(busyTimeoutMs)
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
-    const inner = await super.acquireConnection()
+    const inner = await measureWait(super.acquireConnection(), this.#meter)
     return {
       executeQuery: (query) => this.#retryWhileBusy(() => inner.executeQuery(encode(query))),
       streamQuery: (query, chunkSize) => inner.streamQuery(encode(query), chunkSize),

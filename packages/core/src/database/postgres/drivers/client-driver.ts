@@ -1,3 +1,4 @@
+import type { StoreMeter } from '../../../events/telemetry.ts'
 import { ConfigurationError } from '../../../protocol/errors.ts'
 import { MAX_TIMER_MS } from '../../../protocol/settings.ts'
 import { borrowed } from './borrowed.ts'
@@ -11,16 +12,18 @@ import { checkPrimary } from './primary.ts'
 
 export interface ClientSettings {
   readonly statementTimeoutMs: number
+  readonly meter: StoreMeter
 }
 
 /** Recognizes a client by its shape. @throws ConfigurationError if it is unknown */
 export function driverOf(
   client: PostgresClient | PostgresHttpClient,
-  { statementTimeoutMs }: ClientSettings,
+  { statementTimeoutMs, meter }: ClientSettings,
 ): PostgresDriver {
   // A server that was stopped can't enforce the timeout of the app's connections.
   const options = { timeoutMs: Math.min(statementTimeoutMs + 1_000, MAX_TIMER_MS) }
-  if ('totalCount' in client && 'connect' in client) return borrowed(poolDriver(client, options))
+  if ('totalCount' in client && 'connect' in client)
+    return borrowed(poolDriver(client, { ...options, meter }))
   if ('unsafe' in client && 'listen' in client) return borrowed(postgresJsDriver(client, options))
   if ('transaction' in client && 'listen' in client) return borrowed(pgliteDriver(client, options))
   if ('transaction' in client && 'query' in client) return borrowed(neonHttpDriver(client, options))
@@ -29,7 +32,10 @@ export function driverOf(
   )
 }
 
-function poolDriver(pool: PgPool, options: { timeoutMs: number }): Omit<PostgresDriver, 'close'> {
+function poolDriver(
+  pool: PgPool,
+  options: { timeoutMs: number; meter: StoreMeter },
+): Omit<PostgresDriver, 'close'> {
   const { listen, ...driver } = pgPoolDriver(pool, { ...options, prepare: checkPrimary })
   // Listening would hold the only connection.
   return pool.options?.max === 1 ? driver : { ...driver, listen }

@@ -1,4 +1,6 @@
+import type { StoreMeter } from '../../../events/telemetry.ts'
 import { withDeadline } from '../../../protocol/deadline.ts'
+import { measureWait } from '../../measure-wait.ts'
 import { quote } from '../../schema/mapping.ts'
 import type { PgConnection, PgPool, PgPoolClient } from './clients.ts'
 import type {
@@ -19,12 +21,13 @@ interface PgOptions {
   readonly prepare?: (query: Query) => Promise<void>
   /** After this, a connection that doesn't respond is closed. @default the timeouts of the pool */
   readonly timeoutMs?: number
+  readonly meter?: StoreMeter
 }
 
 /** Runs statements on a `Pool` of `pg`, or one of the same shape. */
 export function pgPoolDriver(
   pool: PgPool,
-  { prepare, timeoutMs }: PgOptions = {},
+  { prepare, timeoutMs, meter }: PgOptions = {},
 ): Required<Pick<PostgresDriver, 'query' | 'connect' | 'listen'>> {
   const prepared = new WeakSet<PgPoolClient>()
   const listening = new Set<() => void>()
@@ -34,7 +37,7 @@ export function pgPoolDriver(
     timeoutMs === undefined ? work : withDeadline(work, timeoutMs)
 
   async function acquire(): Promise<PgPoolClient> {
-    const connecting = pool.connect()
+    const connecting = measureWait(pool.connect(), meter)
     const client = await timed(connecting).catch((error: unknown) => {
       // The pool may still open it.
       connecting.then((late) => late.release()).catch(() => {})

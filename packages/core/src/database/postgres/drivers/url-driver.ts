@@ -1,4 +1,5 @@
 import type { Client, ClientConfig } from 'pg'
+import type { StoreMeter } from '../../../events/telemetry.ts'
 import { withDeadline } from '../../../protocol/deadline.ts'
 import { ConfigurationError } from '../../../protocol/errors.ts'
 import { MAX_TIMER_MS } from '../../../protocol/settings.ts'
@@ -15,6 +16,7 @@ export interface ConnectionSettings {
   readonly poolSize: number
   readonly statementTimeoutMs: number
   readonly connectTimeoutMs: number
+  readonly meter: StoreMeter
 }
 
 /**
@@ -24,7 +26,7 @@ export interface ConnectionSettings {
  */
 export async function urlDriver(
   url: string,
-  { poolSize, statementTimeoutMs, connectTimeoutMs }: ConnectionSettings,
+  { poolSize, statementTimeoutMs, connectTimeoutMs, meter }: ConnectionSettings,
 ): Promise<PostgresDriver> {
   const { Client, Pool } = await loadPg()
   const attempt = connectionAttempts(poolSize + DEDICATED_CONNECTIONS)
@@ -84,7 +86,7 @@ export async function urlDriver(
   }
 
   return {
-    ...pgPoolDriver(pool),
+    ...pgPoolDriver(pool, { meter }),
     listen: async (channel, events) => {
       const client = await connect({ ...config, application_name: 'sallyport-listen' })
       return pgListening(client, { channel, events, end: () => void client.end().catch(() => {}) })

@@ -1,0 +1,1 @@
+export { openTelemetry } from './open-telemetry/open-telemetry.ts'

@@ -1,0 +1,144 @@
+import { authenticate } from '@sallyport/core'
+import { commit, createAuth, issueJwt, revokeSession } from '@sallyport/core/auth'
+import { openTelemetry } from '@sallyport/core/plugins/open-telemetry'
+import { openPostgres } from '@sallyport/core/postgres'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import pg from 'pg'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { channelOf } from '../../../src/database/schema/internal-tables.ts'
+import { collectTelemetry } from '../../support/collect-telemetry.ts'
+import { testPostgres } from '../../support/postgres.ts'
+import { post } from '../../support/requests.ts'
+import { temporaryDirectory } from '../../support/temporary-directory.ts'
+import { until } from '../../support/until.ts'
+
+const server = await testPostgres()
+// Its configuration and definition are used with other databases.
+const { definition, config, close } = await createTestAuth({ telemetry: openTelemetry() })
+afterAll(close)
+
+let databases = 0
+const URLS = {
+  sqlite: async () => `file:${temporaryDirectory()}/app.db`,
+  postgresql: () => server.createDatabase(`telemetry${databases++}`),
+}
+
+/** Opens a node of the database at a URL, and closes it at the end of the test. */
+async function openNode(url: string) {
+  const database = url.startsWith('file:') ? await openSqlite(url) : await openPostgres(url, { poolSize: 2 })
+  onTestFinished(database.close)
+  const { handler, database: observed } = await createAuth(definition, database, { pruneEverySeconds: 0 })
+  const { sessions, revocations } = database
+  const call = (cookie: string) => {
+    const request = { method: 'GET', header: (name: string) => (name === 'cookie' ? cookie : null) }
+    return authenticate(request, 'query', { config, sessions })
+  }
+  return { handler, database: observed, revocations, call }
+}
+
+async function signUp({ handler }: Awaited<ReturnType<typeof openNode>>) {
+  const user = { email: 'ada@example.com', name: 'Ada', password: TEST_PASSWORD }
+  const { sessionId, userId } = await (await handler(post('/sign-up/email', user))).json()
+  const session = { id: String(sessionId), userId: String(userId), expiresAt: new Date(8.64e15) }
+  const { token } = await issueJwt(session, { key: definition.signingKeys.active, config })
+  return { key: { sessionId: session.id, userId: session.userId }, cookie: `${config.cookies.jwt}=${token}` }
+}
+
+describe.each(['sqlite', 'postgresql'] as const)('%s', (system) => {
+  const attributes = { 'db.system.name': system }
+
+  test('the time of each lookup, and the size of each batch', async () => {
+    const node = await openNode(await URLS[system]())
+    const { cookie } = await signUp(node)
+    const { points, units, spans } = collectTelemetry()
+    await node.call(cookie)
+    for (let round = 0; round < 2; round++) {
+      await Promise.all(Array.from({ length: 20 }, () => node.call(cookie)))
+      await new Promise(setImmediate)
+    }
+    const [lookups] = await points('sallyport.lookup.duration')
+    expect(lookups).toMatchObject({ attributes, value: 41, sum: expect.any(Number) })
+    expect(lookups?.sum).toBeGreaterThan(0)
+    const [batches] = await points('sallyport.lookup.batch_size')
+    expect(batches).toMatchObject({ attributes, sum: 41 })
+    expect(batches?.value).toBeLessThan(41)
+    expect(await units()).toMatchObject({
+      'sallyport.lookup.duration': 's',
+      'sallyport.lookup.batch_size': '{lookup}',
+    })
+    expect(spans().find(({ name }) => name === 'sallyport.step2')).toMatchObject({
+      kind: 'CLIENT',
+      attributes,
+    })
+  })
+
+  test('the wait for each connection', async () => {
+    const node = await openNode(await URLS[system]())
+    const { cookie } = await signUp(node)
+    const { points, units } = collectTelemetry()
+    // From now on, the store knows where to record it.
+    await node.call(cookie)
+    const read = () => commit(node.database, async (trx) => trx.selectFrom('user').select('id').execute())
+    await Promise.all(Array.from({ length: 8 }, read))
+    const [waits] = await points('sallyport.pool.wait_time')
+    expect(waits).toMatchObject({ attributes })
+    expect(waits?.value).toBeGreaterThanOrEqual(8)
+    expect(await units()).toMatchObject({ 'sallyport.pool.wait_time': 's' })
+  })
+})
+
+test('on SQLite, the lag of the feed is the time in which it may have missed a commit', async () => {
+  const url = await URLS.sqlite()
+  const [here, elsewhere] = [await openNode(url), await openNode(url)]
+  const { key, cookie } = await signUp(elsewhere)
+  const { points, units } = collectTelemetry()
+  await here.call(cookie)
+  const lags = async () => (await points('sallyport.feed.lag'))[0]
+  // The first pass only reads the sessions.
+  await new Promise<void>((resolve) => onTestFinished(here.revocations.subscribe(key, resolve)))
+  expect(await lags()).toBeUndefined()
+  await revokeSession(key.sessionId, elsewhere.database)
+  await until(async () => (await lags()) !== undefined)
+  const attributes = { 'db.system.name': 'sqlite', 'sallyport.feed.source': 'poll' }
+  expect(await lags()).toMatchObject({ attributes })
+  expect(await units()).toMatchObject({ 'sallyport.feed.lag': 's' })
+})
+
+describe('on PostgreSQL, the lag of the feed', () => {
+  async function openFollowed() {
+    const url = await URLS.postgresql()
+    const node = await openNode(url)
+    const { key, cookie } = await signUp(node)
+    const client = new pg.Client(url)
+    await client.connect()
+    onTestFinished(() => client.end())
+    const collected = collectTelemetry()
+    await node.call(cookie)
+    return { client, key, lags: () => collected.points('sallyport.feed.lag') }
+  }
+
+  test('is that of a notification to itself, with each test of the delivery', async () => {
+    const { client, lags } = await openFollowed()
+    // A new connection tests it at once.
+    await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sallyport-listen'`,
+    )
+    await until(async () => (await lags()).length > 0)
+    const attributes = { 'db.system.name': 'postgresql', 'sallyport.feed.source': 'notification' }
+    expect(await lags()).toMatchObject([{ attributes }])
+  })
+
+  test('is the age of an entry that was read from the log', async () => {
+    const { client, key, lags } = await openFollowed()
+    const values = [key.sessionId, key.userId]
+    const text = 'insert into sallyport.revocation_log ("sessionId", "userId") values ($1, $2)'
+    await client.query(text, values)
+    // Makes the nodes read the log, as after a statement with many entries.
+    await client.query(`select pg_notify('${channelOf('sallyport')}', '')`)
+    const attributes = { 'db.system.name': 'postgresql', 'sallyport.feed.source': 'log' }
+    const isLogged = async () => JSON.stringify(await lags()).includes('"log"')
+    await until(isLogged)
+    expect(await lags()).toContainEqual(expect.objectContaining({ attributes, value: 1 }))
+  })
+})
