@@ -28,7 +28,6 @@ export {
   ConfigurationError,
   type ConfigurationErrorCode,
   isAuthError,
-  isConfigurationError,
 } from './protocol/errors.ts'
 export {
   type ActiveOrganizationResponse,

@@ -1,5 +1,6 @@
-import { type AuthConfig, type AuthStore, ConfigurationError, isConfigurationError } from '@sallyport/core'
+import { type AuthConfig, type AuthStore, ConfigurationError } from '@sallyport/core'
 import {
+  isConfigurationError,
   lazyStore,
   type OpenedMembers,
   openOnce,

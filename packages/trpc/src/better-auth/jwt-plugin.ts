@@ -1,6 +1,7 @@
-import { AuthError, isAuthError, isConfigurationError, type OriginRequest } from '@sallyport/core'
+import { AuthError, isAuthError, type OriginRequest } from '@sallyport/core'
 import { ENDPOINTS, isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
 import {
+  isConfigurationError,
   isPrefetch,
   readCredentials,
   reject,

@@ -29,12 +29,14 @@ export interface AuthCall {
   store?: AuthStore | undefined
 }
 
-export class CallHandle implements AuthHandle {
+type NewHandle = new (request: AuthRequest, call?: AuthCall) => AuthHandle
+
+/** The handle of one call; before a guard runs, of the request itself. */
+export const CallHandle: NewHandle = class implements AuthHandle {
   readonly transport: Transport
   readonly [authRequest]: AuthRequest
   readonly [authCall]: AuthCall
 
-  /** @param call before a guard runs, the request itself */
   constructor(request: AuthRequest, call: AuthCall = request) {
     this.transport = request.transport
     this[authRequest] = request

@@ -1,7 +1,7 @@
 import type { AuthConfig, EndpointError, FailureStep } from '@sallyport/core'
-import { AuthError, isAuthError, isConfigurationError, isEndpointError, REASONS } from '@sallyport/core'
+import { AuthError, isAuthError, isEndpointError, REASONS } from '@sallyport/core'
 import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
-import { reportFailure, wasReported } from '@sallyport/core/internal/server'
+import { isConfigurationError, reportFailure, wasReported } from '@sallyport/core/internal/server'
 import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 

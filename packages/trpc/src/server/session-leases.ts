@@ -1,5 +1,5 @@
 import type { AuthConfig, AuthStore, Identity } from '@sallyport/core'
-import { keysVersion, withoutReports } from '@sallyport/core/internal/server'
+import { withoutReports } from '@sallyport/core/internal/server'
 import { createReadQueue, Renewals } from './lease-queue.ts'
 import { type LeaseSubscriber, SessionLease } from './session-lease.ts'
 import { isCurrent, type SessionRead } from './session-read.ts'

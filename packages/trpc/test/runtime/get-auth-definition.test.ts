@@ -1,4 +1,5 @@
-import { type ConfigurationErrorCode, isConfigurationError } from '@sallyport/core'
+import type { ConfigurationErrorCode } from '@sallyport/core'
+import { isConfigurationError } from '@sallyport/core/internal/server'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createAuthContext } from '@sallyport/trpc'
 import { createAuthRuntime, type GetAuth } from '@sallyport/trpc/action'

@@ -1,10 +1,11 @@
-import { type ConfigurationErrorCode, isConfigurationError, type Session } from '@sallyport/core'
+import type { ConfigurationErrorCode, Session } from '@sallyport/core'
 import type { SessionOf } from '@sallyport/core/auth'
 import type {
   CurrentSessionResponse,
   SuccessResponse,
   TokenResponse,
 } from '@sallyport/core/internal/protocol'
+import { isConfigurationError } from '@sallyport/core/internal/server'
 import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
 import type { BoundApi, RuntimeContext } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'

@@ -1,4 +1,5 @@
-import { type ConfigurationErrorCode, isConfigurationError, withAuthStore } from '@sallyport/core'
+import { type ConfigurationErrorCode, withAuthStore } from '@sallyport/core'
+import { isConfigurationError } from '@sallyport/core/internal/server'
 import { createAuthContext } from '@sallyport/trpc'
 import { bindRunner, type FunctionContext, type RuntimeContext } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'

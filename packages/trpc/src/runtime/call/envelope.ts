@@ -3,11 +3,10 @@ import {
   ConfigurationError,
   type ConfigurationErrorCode,
   isAuthError,
-  isConfigurationError,
   isEndpointError,
   REASONS,
 } from '@sallyport/core'
-import { EndpointError } from '@sallyport/core/internal/server'
+import { EndpointError, isConfigurationError } from '@sallyport/core/internal/server'
 import { getTRPCErrorFromUnknown, TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'

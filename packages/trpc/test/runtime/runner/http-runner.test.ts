@@ -1,8 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
-import { type Identity, isAuthError, isConfigurationError, verifyJwt } from '@sallyport/core'
+import { type Identity, isAuthError, verifyJwt } from '@sallyport/core'
 import { createSigningKey } from '@sallyport/core/internal/auth'
+import { isConfigurationError } from '@sallyport/core/internal/server'
 import {
   type HttpRunnerOptions,
   type HttpRunnerRequest,

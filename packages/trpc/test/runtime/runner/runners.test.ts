@@ -1,4 +1,5 @@
-import { type Identity, isAuthError, isConfigurationError, isEndpointError, verifyJwt } from '@sallyport/core'
+import { type Identity, isAuthError, isEndpointError, verifyJwt } from '@sallyport/core'
+import { isConfigurationError } from '@sallyport/core/internal/server'
 import type { TestSession } from '@sallyport/core/testing'
 import { type CallLimits, localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
