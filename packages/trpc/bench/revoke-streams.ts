@@ -26,8 +26,8 @@ interface Installation {
 export type Place = 'this process' | 'another process'
 
 /**
- * Opens a stream for each of these sessions, through the guard but without sockets: they would take more time
- * than the guard. Deletes all sessions in one commit, and prints when the last stream has ended.
+ * Opens a stream for each of these sessions, through the guard but without sockets, which would take more
+ * time than the guard. Deletes all sessions in one commit, and prints when the last stream has ended.
  */
 export async function revokeStreams(
   title: string,

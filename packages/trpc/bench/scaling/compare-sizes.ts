@@ -13,7 +13,7 @@ const TOGETHER = 256
 
 type LookUp = (key: SessionKey) => unknown
 
-/** A database with so many sessions. */
+/** A database with this number of sessions. */
 export interface Sized {
   readonly sessions: number
   readonly bare: LookUp
@@ -30,7 +30,7 @@ const VARIANTS = [
 /** Returns milliseconds. */
 type Clock = () => number
 
-/** The processor time of this thread: the clock would include other programs of the machine. */
+/** The processor time of this thread, because a clock would include other programs. */
 export function processorClock(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000

@@ -1,13 +1,13 @@
 import type { Route } from '@sallyport/core/internal/protocol'
 
-/** The folders of paths, by the names of their methods. */
+/** Path prefixes, with the names of their methods. */
 const FOLDERS = {
   'admin/': /(list|revoke)User|banUser|setRole|listAudit/,
   'backend/': /^token$/,
   'organization/': /Organization|Member|Invitation/,
 }
 
-/** Returns a method's route, as in `ENDPOINTS`. Its path has the words of its name, as `/sign-in/email`. */
+/** Returns a method's route, as in `ENDPOINTS`. The path consists of the name's words: `/sign-in/email`. */
 export function routeOf(name: string): Route {
   const [folder = ''] = Object.entries(FOLDERS).find(([, names]) => names.test(name)) ?? []
   const path = name
