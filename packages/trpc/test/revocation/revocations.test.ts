@@ -109,7 +109,7 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
         const status = await revoke(kind, person, { node, admin, database })
         const acknowledgedAt = performance.now()
         const { at, ...end } = await stream.ended
-        // If a row is deleted by hand, every node learns of it from another process.
+        // No node deletes a row that is deleted by hand.
         const from = node === there && kind !== 'row deleted by plain SQL' ? 'same process' : 'another node'
         const ms = Math.max(0, at - acknowledgedAt)
         return { kind, name, status, end, seen: stream.seen, from, ms }
