@@ -124,6 +124,17 @@ describe('the session header', () => {
     })
   })
 
+  test('is ignored if the session cookie is that of another library', () => {
+    const config = { ...withBearer, sessionCookie: 'other' }
+    const headers = { 'x-sallyport-session': 's2.secret', cookie: 'service.jwt=a.b.c; other=%2B' }
+    expect(read(headers, config)).toEqual({
+      transport: 'cookie',
+      token: 'a.b.c',
+      sessionCookie: { sessionId: '', secret: '+' },
+    })
+    expect(read({ cookie: 'service.session=s1.x' }, config)).toMatchObject({ sessionCookie: null })
+  })
+
   test('alone means no session if its value is `none`; a cookie names one', () => {
     expect(read({ cookie: 'service.session=none' }, withBearer)).toMatchObject({
       transport: 'cookie',

@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import manifest from '../../packages/core/package.json' with { type: 'json' }
+import { GROUPS } from './groups.ts'
+
+/** The mutated sources of core. Its link in `node_modules` leads to the unchanged ones. */
+const alias = Object.entries(manifest.exports).map(([entry, file]) => ({
+  find: new RegExp(`^@sallyport/core${entry.slice(1)}$`),
+  replacement: fileURLToPath(new URL(`../../packages/core/${file}`, import.meta.url)),
+}))
+
+/** The tests of one group. Without the search for leaks and without isolation, they take half the time. */
+export default defineConfig({
+  root: fileURLToPath(new URL('../..', import.meta.url)),
+  resolve: { alias },
+  test: {
+    include: [...(GROUPS[process.env.MUTATION_GROUP ?? '']?.tests ?? [])],
+    isolate: false,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
+  },
+})
