@@ -9,13 +9,15 @@ const alias = Object.entries(manifest.exports).map(([entry, file]) => ({
   replacement: fileURLToPath(new URL(`../../packages/core/${file}`, import.meta.url)),
 }))
 
-/** The tests of one group. Without the search for leaks and without isolation, they take half the time. */
+const group = GROUPS[process.env.MUTATION_GROUP ?? '']
+
+/** The tests of one group, without the search for leaks, which takes time. */
 export default defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   resolve: { alias },
   test: {
-    include: [...(GROUPS[process.env.MUTATION_GROUP ?? '']?.tests ?? [])],
-    isolate: false,
+    include: [...(group?.tests ?? [])],
+    isolate: group?.isolate ?? false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
