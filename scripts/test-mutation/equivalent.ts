@@ -35,6 +35,67 @@ export const EQUIVALENT: readonly Equivalent[] = [
     reason: 'Neither text matches.',
   },
   {
+    file: 'core/src/request/foreign-cookie.ts',
+    line: "if (!value.includes('%')) return value",
+    mutant: 'if (false) return value',
+    reason: 'Decoding a text without escapes returns it. The check saves time.',
+  },
+  {
+    file: 'core/src/request/foreign-cookie.ts',
+    line: "if (!value.includes('%')) return value",
+    mutant: 'if (!value.includes("")) return value',
+    reason: 'Decoding a text without escapes returns it. The check saves time.',
+  },
+  {
+    file: 'core/src/session/secret-keys.ts',
+    line: "const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify'])",
+    mutant: "const key = await crypto.subtle.importKey('raw', bytes, algorithm, true, ['verify'])",
+    reason: 'The key is never exposed, so nothing could export it.',
+  },
+  {
+    file: 'core/src/session/secret.ts',
+    line: "return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])",
+    mutant:
+      "return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, true, ['sign', 'verify'])",
+    reason: 'The key is never exposed, so nothing could export it.',
+  },
+  {
+    file: 'core/src/session/validate-session.ts',
+    line: 'return rotatedAt !== null && version - 1 === identity.version && isInGrace(new Date(rotatedAt), now)',
+    mutant: 'return true && version - 1 === identity.version && isInGrace(new Date(rotatedAt), now)',
+    reason: 'A missing date becomes 1970, which is out of grace. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/session/validate-session.ts',
+    line: "return typeof found === 'object' && found !== null && 'then' in found",
+    mutant: "return true && found !== null && 'then' in found",
+    reason: 'Anything but an object is rejected a moment later, with the same reason.',
+  },
+  {
+    file: 'core/src/keys/live-keys.ts',
+    line: "let fingerprint = ''",
+    mutant: 'let fingerprint = "Stryker was here!"',
+    reason: 'Neither text is JSON, so both differ from every set.',
+  },
+  {
+    file: 'core/src/keys/signing-keys.ts',
+    line: "if (key === undefined) throw new Error('The runtime created no key. Try another algorithm.')",
+    mutant: "if (false) throw new Error('The runtime created no key. Try another algorithm.')",
+    reason: 'A set of one key has a first key. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/keys/signing-keys.ts',
+    line: "const [key] = parsePrivateJwks({ keys: [{ ...jwk, kid, alg, use: 'sig' }] }, 'The new key')",
+    mutant: `const [key] = parsePrivateJwks({ keys: [{ ...jwk, kid, alg, use: 'sig' }] }, "")`,
+    reason: 'The name is part of a message about a key that this runtime created wrongly.',
+  },
+  {
+    file: 'core/src/keys/verification-key.ts',
+    line: "if (key instanceof Uint8Array) throw new TypeError('An asymmetric key was expected')",
+    mutant: "if (false) throw new TypeError('An asymmetric key was expected')",
+    reason: 'The policy allows only asymmetric keys. The check is for the compiler.',
+  },
+  {
     file: 'core/src/jwt/identity-cache.ts',
     line: 'if (!oldest.done) identities.delete(oldest.value)',
     mutant: 'if (true) identities.delete(oldest.value)',

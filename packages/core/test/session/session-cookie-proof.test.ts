@@ -112,6 +112,13 @@ test('a bearer token must be signed too, and only the option enables it', async 
   expect(await reasonOf(bearer(openScene().config, signed))).toBe('TOKEN_MISSING')
 })
 
+test('a foreign site may send a bearer token, never the cookie', async () => {
+  const { config } = openScene({ bearer: true })
+  const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  expect(await reasonOf(identifyWith(config, { ...evil, cookie: `sid=${encoded}` }))).toBe('ORIGIN_REJECTED')
+  expect(await identifyWith(config, { ...evil, authorization: `Bearer ${encoded}` })).toMatchObject(KEY)
+})
+
 test.each([undefined, ''])('a secret that is not set is a ConfigurationError: %j', (secret) => {
   // A program in JavaScript, or a variable with a non-null assertion.
   const options = { cookie: 'sid', secret: 'secret', findSession: async () => KEY }
