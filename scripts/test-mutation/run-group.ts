@@ -10,7 +10,7 @@ export interface RunOptions {
 }
 
 /** Runs the tests of a group against its mutants. Without a sample, reuses the results of unchanged code. */
-export function runGroup(
+export async function runGroup(
   name: string,
   { mutate }: Group,
   { concurrency, sample }: RunOptions,
@@ -18,26 +18,32 @@ export function runGroup(
   // Read by the configuration of Vitest and by the plugin, in the child processes of Stryker.
   process.env.MUTATION_GROUP = name
   process.env.MUTATION_SAMPLE = JSON.stringify(sample)
-  return new Stryker({
-    mutate: [...mutate],
-    ignorePatterns: ['/.*', '/bench', '/docs', '/packages/example', 'dist', 'api', 'data'],
-    testRunner: 'vitest',
-    vitest: { configFile: 'scripts/test-mutation/vitest.config.ts', related: false },
-    plugins: ['@stryker-mutator/vitest-runner', './scripts/test-mutation/plugins.ts'],
-    ignorers: ['developer-texts'],
-    checkers: sample === undefined ? [] : ['sample'],
-    coverageAnalysis: 'perTest',
-    // Vitest strips types without checking them.
-    disableTypeChecks: false,
-    incremental: sample === undefined,
-    incrementalFile: `node_modules/.cache/mutation/${name}.json`,
-    tempDirName: `.mutation/${name}`,
-    reporters: ['progress-append-only'],
-    concurrency,
-    // Long enough for a busy machine: only an endless loop takes longer.
-    timeoutMS: 30_000,
-    timeoutFactor: 4,
-    warnings: false,
-    allowConsoleColors: false,
-  }).runMutationTest()
+  const run = (ignoreStatic: boolean) =>
+    new Stryker({
+      mutate: [...mutate],
+      ignorePatterns: ['/.*', '/bench', '/docs', '/packages/example', 'dist', 'api', 'data'],
+      testRunner: 'vitest',
+      vitest: { configFile: 'scripts/test-mutation/vitest.config.ts', related: false },
+      plugins: ['@stryker-mutator/vitest-runner', './scripts/test-mutation/plugins.ts'],
+      ignorers: ['developer-texts'],
+      checkers: sample === undefined ? [] : ['sample'],
+      coverageAnalysis: 'perTest',
+      ignoreStatic,
+      // Vitest strips types without checking them.
+      disableTypeChecks: false,
+      incremental: sample === undefined,
+      incrementalFile: `node_modules/.cache/mutation/${name}.json`,
+      tempDirName: `.mutation/${name}`,
+      reporters: ['progress-append-only'],
+      concurrency,
+      // Long enough for a busy machine: only an endless loop takes longer.
+      timeoutMS: 30_000,
+      timeoutFactor: 4,
+      warnings: false,
+      allowConsoleColors: false,
+    }).runMutationTest()
+  // A mutant that also runs while a module loads would run with every test. The first run leaves that out, and
+  // the second one reuses its results, so it adds only the mutants that run at no other time.
+  if (sample === undefined) await run(true)
+  return run(false)
 }
