@@ -7,9 +7,13 @@ const REACT = JSON.stringify(fileURLToPath(new URL('../packages/trpc/src/react.t
 
 /** The imports of an app. The links are in the entry of the client. */
 const IMPORTS = {
-  client: `export { AuthClientError, bearer, createAuthClient } from ${CLIENT}`,
+  client: `export { AuthClientError, createAuthClient } from ${CLIENT}`,
   links: `export { authAwareRetry, authLink, subscriptionLink, webSocketLink } from ${CLIENT}`,
   react: `export * from ${REACT}`,
+  /** For programs without cookies. */
+  bearer: `export { bearer } from ${CLIENT}`,
+  /** For apps with Better Auth, which use its client instead of `createAuthClient`. */
+  betterAuth: `export { betterAuthSession } from ${CLIENT}`,
 }
 
 /** The peers of `@sallyport/trpc`, which the app has anyway. */
@@ -26,7 +30,7 @@ export interface BrowserBundle {
   readonly imports: readonly string[]
 }
 
-/** Bundles everything that the entries of `@sallyport/trpc` export, without their peers. */
+/** Bundles parts of the browser entries of `@sallyport/trpc`, without their peers. */
 export function bundleForBrowser(...names: (keyof typeof IMPORTS)[]): Promise<BrowserBundle> {
   return bundleModule(names.map((name) => IMPORTS[name]).join('\n'))
 }

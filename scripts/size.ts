@@ -6,6 +6,8 @@ for (const entries of [
   ['client', 'react'],
   ['client', 'links'],
   ['client', 'links', 'react'],
+  ['client', 'bearer'],
+  ['betterAuth', 'links'],
 ] as const) {
   const { bytes } = await bundleForBrowser(...entries)
   console.log(`${entries.join(' + ').padEnd(22)} ${String(bytes).padStart(6)} bytes`)

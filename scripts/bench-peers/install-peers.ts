@@ -18,7 +18,7 @@ const NAMED = [
 /** The app with all peers, outside the workspace. */
 export interface InstalledPeers {
   readonly folder: string
-  /** `name@version` of the peers. */
+  /** `name version` of the peers. */
   readonly versions: readonly string[]
 }
 
@@ -40,7 +40,7 @@ export function installPeers(root: string): InstalledPeers {
   install(folder)
   cpSync(join(source, 'app'), join(folder, 'app'), { recursive: true })
   run('npx', ['sallyport', 'keys', 'create', '--env', '.env', '--create'], { cwd: folder })
-  return { folder, versions: NAMED.map((name) => `${name}@${versionOf(folder, name)}`) }
+  return { folder, versions: NAMED.map((name) => `${name} ${versionOf(folder, name)}`) }
 }
 
 function versionOf(folder: string, name: string): string {

@@ -1,8 +1,8 @@
 /**
  * `pnpm bench:peers`: compares servers whose procedures are guarded by Sallyport, Better Auth, Auth.js, or
- * code by hand. Each has its own process, and they take turns. Prints Markdown tables of ratios: median,
- * lowest, and highest round. `BENCH_SECONDS` is the time of each run, by default 1. `--chart` also draws
- * `docs/images/peers.svg`. The machine must be quiet: otherwise, the rates say little.
+ * code by hand. Each has its own process, and they take turns. Prints the tables of `docs/comparison.md` as
+ * ratios: median, lowest, and highest round. `--chart` also draws `docs/images/peers.svg`, and
+ * `--quick` only tries everything. The machine must be quiet: otherwise, the rates say little.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../../packages/core/test/support/embedded-postgres.ts'
 import { browserBytes } from './browser-bytes.ts'
-import { drawChart } from './draw-chart.ts'
+import { drawRates } from './draw-rates.ts'
 import { installPeers } from './install-peers.ts'
 import { measureInTurn, type Target, WORKLOAD_NAMES } from './measure-rates.ts'
 import { measureStart, type Start } from './measure-starts.ts'
@@ -19,10 +19,9 @@ import { type Comparison, printRates, printRest } from './print-tables.ts'
 import { type Probed, probeChecks } from './probe-checks.ts'
 import { isPinned, seedPeer, startPeer } from './start-peer.ts'
 
-const RUN_MS = Number(process.env.BENCH_SECONDS ?? 1) * 1_000
-const ROUNDS = 5
-const STARTS = 3
-const SESSIONS = 1_024
+const SIZES = process.argv.includes('--quick')
+  ? { sessions: 64, starts: 1, rates: { rounds: 2, runMs: 100, maxWarmMs: 300 } }
+  : { sessions: 1_024, starts: 3, rates: { rounds: 5, runMs: 1_000, maxWarmMs: 6_000 } }
 
 const root = mkdtempSync(join(tmpdir(), 'bench-peers-'))
 const { folder, versions } = installPeers(root)
@@ -32,7 +31,7 @@ for (const database of ['SQLite', 'PostgreSQL'] as const satisfies DatabaseName[
   for (const name of PEER_NAMES) {
     const databaseUrl =
       database === 'SQLite' ? `file:${join(folder, `${name}.db`)}` : await postgres.createDatabase(name)
-    const seeded = await seedPeer(name, { folder, databaseUrl, sessions: SESSIONS })
+    const seeded = await seedPeer(name, { folder, databaseUrl, sessions: SIZES.sessions })
     const server = await startPeer(name, { folder, databaseUrl })
     peers.push({ name, database, databaseUrl, seeded, server })
   }
@@ -46,7 +45,7 @@ for (const workload of WORKLOAD_NAMES) {
     [null, boundTarget],
     ...peers.map((peer) => [peer, { server: peer.server, cookies: peer.seeded.cookies }] as const),
   ])
-  const rates = await measureInTurn(workload, targets, { rounds: ROUNDS, runMs: RUN_MS })
+  const rates = await measureInTurn(workload, targets, SIZES.rates)
   const bounds = rates.get(null) ?? []
   for (const peer of peers)
     comparisons.push({
@@ -59,21 +58,17 @@ for (const workload of WORKLOAD_NAMES) {
     })
 }
 await bound.stop()
-const load = loadavg()[1]?.toFixed(1)
-const day = new Date().toISOString().slice(0, 10)
-console.log(`${day}, Node ${process.version}, ${isPinned ? 'pinned' : 'not pinned'}, load ${load}`)
-console.log(versions.join(', '))
-printRates(comparisons)
+printRates(comparisons, 'perSecond')
 if (process.argv.includes('--chart'))
   writeFileSync(
     fileURLToPath(new URL('../../docs/images/peers.svg', import.meta.url)),
-    drawChart(comparisons),
+    drawRates(comparisons),
   )
 
 const onSqlite = peers.filter(({ database }) => database === 'SQLite')
 const probed = new Map<PeerName, Probed>()
 const starts = new Map<ServerName, Start[]>()
-for (let round = 0; round < STARTS; round++) {
+for (let round = 0; round < SIZES.starts; round++) {
   const servers = [
     ...onSqlite.map(({ name, databaseUrl, seeded }) => ({ name, databaseUrl, cookies: seeded.cookies })),
     { name: 'bound' as const, databaseUrl: '', cookies },
@@ -86,6 +81,10 @@ for (let round = 0; round < STARTS; round++) {
 for (const { name, server, seeded } of onSqlite) probed.set(name, await probeChecks(server, seeded))
 
 printRest({ starts, probed, bytes: await browserBytes() })
+const day = new Date().toLocaleDateString('en-GB', { dateStyle: 'long' })
+console.log(`\n${day}, Node ${process.versions.node}, ${versions.join(', ')}.`)
+console.log(`\nNot in the document: ${isPinned ? 'pinned' : 'not pinned'}, load ${loadavg()[2]?.toFixed(1)}`)
+printRates(comparisons, 'perProcessorSecond')
 await postgres.stop()
 rmSync(root, { recursive: true })
 process.exit()

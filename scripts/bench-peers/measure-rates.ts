@@ -3,9 +3,14 @@ import type { RunningPeer } from './start-peer.ts'
 
 const CONNECTIONS = 32
 const BATCH = 10
-/** A server is warm after so many microseconds of processor time. On a busy machine, the limit ends it. */
+/** A server is warm after so many microseconds of processor time. On a busy machine, `maxWarmMs` ends it. */
 const WARM_PROCESSOR_TIME = 1_500_000
-const MAX_WARM_MS = 6_000
+
+interface Duration {
+  readonly rounds: number
+  readonly runMs: number
+  readonly maxWarmMs: number
+}
 
 /** A server with the cookies to call it with. */
 export interface Target {
@@ -33,8 +38,8 @@ interface Workload {
 export const WORKLOADS = {
   'HTTP, one call': http('guarded', 1),
   'HTTP, batch of ten': http(`${Array(BATCH).fill('guarded').join()}?batch=1&input={}`, BATCH),
-  'WebSocket, recommended setup': webSocket('guarded'),
-  'WebSocket, checked on each call': webSocket('checked'),
+  'WebSocket, as recommended': webSocket('guarded'),
+  'WebSocket, checked per call': webSocket('checked'),
 } as const satisfies Record<string, Workload>
 
 export type WorkloadName = keyof typeof WORKLOADS
@@ -45,13 +50,13 @@ export const WORKLOAD_NAMES = Object.keys(WORKLOADS).filter((name): name is Work
 export async function measureInTurn<Key>(
   workload: WorkloadName,
   targets: ReadonlyMap<Key, Target>,
-  { rounds, runMs }: { rounds: number; runMs: number },
+  { rounds, runMs, maxWarmMs }: Duration,
 ): Promise<Map<Key, Rate[]>> {
   const loads = await Promise.all(
     [...targets].map(async ([key, target]) => [key, await prepare(workload, target)] as const),
   )
   const rates = new Map<Key, Rate[]>(loads.map(([key]) => [key, []]))
-  for (const [, load] of loads) await warmUp(load, runMs)
+  for (const [, load] of loads) await warmUp(load, { runMs, maxWarmMs })
   for (let round = 0; round < rounds; round++) {
     const first = round % loads.length
     for (const [key, load] of [...loads.slice(first), ...loads.slice(0, first)]) {
@@ -62,10 +67,13 @@ export async function measureInTurn<Key>(
   return rates
 }
 
-async function warmUp(load: (runMs: number) => Promise<Run>, runMs: number): Promise<void> {
+async function warmUp(
+  load: (runMs: number) => Promise<Run>,
+  { runMs, maxWarmMs }: Omit<Duration, 'rounds'>,
+): Promise<void> {
   const startedAt = performance.now()
   let processorTime = 0
-  while (processorTime < WARM_PROCESSOR_TIME && performance.now() - startedAt < MAX_WARM_MS)
+  while (processorTime < WARM_PROCESSOR_TIME && performance.now() - startedAt < maxWarmMs)
     processorTime += (await load(runMs)).processorTime
 }
 

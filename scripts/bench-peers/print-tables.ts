@@ -1,4 +1,5 @@
-import { median } from '../../bench/compare.ts'
+import { printTable } from '../../bench/print-table.ts'
+import { formatSpread } from '../../bench/spread.ts'
 import { type Rate, WORKLOAD_NAMES, type WorkloadName } from './measure-rates.ts'
 import type { Start } from './measure-starts.ts'
 import { type DatabaseName, PEER_NAMES, PEERS, type PeerName, type ServerName } from './peers.ts'
@@ -11,34 +12,22 @@ export interface Comparison {
   readonly ratios: readonly Rate[]
 }
 
-export interface Spread {
-  readonly middle: number
-  readonly lowest: number
-  readonly highest: number
-}
-
-export function spreadOf(values: readonly number[]): Spread {
-  return { middle: median(values), lowest: Math.min(...values), highest: Math.max(...values) }
-}
-
-/** Prints calls per second relative to the bound, and the same per second of processor time. */
-export function printRates(comparisons: readonly Comparison[]): void {
-  for (const unit of ['perSecond', 'perProcessorSecond'] as const) {
-    const rows = WORKLOAD_NAMES.flatMap((workload) =>
-      (['SQLite', 'PostgreSQL'] as const).map((database) => {
-        const cells = PEER_NAMES.map((name) => {
-          const found = comparisons.find(
-            ({ peer, ...each }) =>
-              each.workload === workload && peer.name === name && peer.database === database,
-          )
-          return format(found?.ratios.map((ratio) => ratio[unit]) ?? [])
-        })
-        return [`${workload}, ${database}`, ...cells]
-      }),
-    )
-    const title = unit === 'perSecond' ? 'Calls per second' : 'Calls per second of processor time'
-    printTable([title, ...PEER_NAMES.map((name) => PEERS[name])], rows)
-  }
+/** Prints calls per second, or per second of processor time, relative to the bound. */
+export function printRates(comparisons: readonly Comparison[], unit: keyof Rate): void {
+  const rows = WORKLOAD_NAMES.flatMap((workload) =>
+    (['SQLite', 'PostgreSQL'] as const).map((database) => {
+      const cells = PEER_NAMES.map((name) => {
+        const found = comparisons.find(
+          ({ peer, ...each }) =>
+            each.workload === workload && peer.name === name && peer.database === database,
+        )
+        return formatSpread(found?.ratios.map((ratio) => ratio[unit]) ?? [])
+      })
+      return [`${workload}, ${database}`, ...cells]
+    }),
+  )
+  const title = unit === 'perSecond' ? 'Calls per second' : 'Calls per second of processor time'
+  printTable([title, ...PEER_NAMES.map((name) => PEERS[name])], rows)
 }
 
 interface Rest {
@@ -47,36 +36,25 @@ interface Rest {
   readonly bytes: Partial<Record<PeerName, number>>
 }
 
-/** Prints the start beyond a bare server relative to ours, memory relative to a bare server, and the rest. */
+/** Prints the cold start and the memory relative to the bound, and the rest. */
 export function printRest({ starts, probed, bytes }: Rest): void {
-  const bare = starts.get('bound') ?? []
-  const own = starts.get('sallyport') ?? []
+  const bound = starts.get('bound') ?? []
   const rows = PEER_NAMES.map((name) => {
-    const runs = starts.get(name) ?? []
-    const compare = (ratio: (start: Start, bare: Start, own: Start) => number) =>
-      format(runs.map((run, round) => ratio(run, bare[round] ?? run, own[round] ?? run)))
+    const compare = (what: keyof Start) =>
+      formatSpread(
+        (starts.get(name) ?? []).map((run, round) => run[what] / (bound[round]?.[what] ?? Number.NaN)),
+      )
     return [
       PEERS[name],
-      compare((start, bare, own) => (start.ms - bare.ms) / (own.ms - bare.ms)),
-      compare((start, bare) => start.rss / bare.rss),
-      compare((start, bare) => start.heapUsed / bare.heapUsed),
-      bytes[name]?.toLocaleString('en') ?? 'none',
-      String(probed.get(name)?.failure ?? ''),
-      probed.get(name)?.unchecked.join('; ') || 'nothing that we tried',
+      compare('ms'),
+      compare('rss'),
+      bytes[name] ?? 'none',
+      probed.get(name)?.failure ?? '',
+      probed.get(name)?.unchecked.join('; ') || 'nothing that was tried',
     ]
   })
   printTable(
-    ['', 'Cold start', 'Memory', 'Heap', 'Bytes in the browser', 'Database fails', "Doesn't check"],
+    ['Setup', 'Cold start', 'Memory', 'Bytes in the browser', 'Database fails', "Doesn't check"],
     rows,
   )
-}
-
-function format(values: readonly number[]): string {
-  const { middle, lowest, highest } = spreadOf(values)
-  return `${middle.toFixed(2)} (${lowest.toFixed(2)}–${highest.toFixed(2)})`
-}
-
-function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  console.log(['', line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n'))
 }

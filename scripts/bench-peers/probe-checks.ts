@@ -14,7 +14,7 @@ export interface Probed {
 
 /** Tries what a peer may not check. Leaves the database without its sessions. */
 export async function probeChecks(server: RunningPeer, seeded: SeededPeer): Promise<Probed> {
-  const { cookies, grace, mary, tell } = seeded
+  const { cookies, grace, mary, hasBans, tell } = seeded
   const [cookie = ''] = cookies
   const url = `http://127.0.0.1:${server.port}/trpc`
   const statusOf = async (path: string, headers: Record<string, string>, body?: FormData) => {
@@ -43,7 +43,9 @@ export async function probeChecks(server: RunningPeer, seeded: SeededPeer): Prom
   const unchecked = [
     ...(isRevokedAccepted ? ['a revoked session, until its cache expires'] : []),
     ...(isRevokedSocketAccepted ? ['a revoked session on an open WebSocket'] : []),
-    ...(isBannedAccepted ? ['bans'] : []),
+    ...(isBannedAccepted
+      ? [hasBans ? 'a banned user, until its cache expires' : 'bans, which it lacks']
+      : []),
     ...(isWritten ? ['the origin of a mutation'] : []),
     ...(isUpgraded ? ['the origin of a WebSocket'] : []),
   ]

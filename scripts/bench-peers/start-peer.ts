@@ -22,7 +22,6 @@ export interface RunningPeer {
 interface Usage {
   readonly processor: number
   readonly rss: number
-  readonly heapUsed: number
 }
 
 interface SignedIn {
@@ -35,6 +34,7 @@ export interface SeededPeer {
   readonly cookies: readonly string[]
   readonly grace: SignedIn
   readonly mary: SignedIn
+  readonly hasBans: boolean
   tell(command: { revoke: string } | { ban: string } | { breakTable: true }): Promise<void>
 }
 

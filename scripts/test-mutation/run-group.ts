@@ -42,8 +42,8 @@ export async function runGroup(
       warnings: false,
       allowConsoleColors: false,
     }).runMutationTest()
-  // A mutant that also runs while a module loads would run with every test. The first run leaves that out, and
-  // the second one reuses its results, so it adds only the mutants that run at no other time.
+  // A mutant that also runs while a module loads would run with every test. The first run leaves that out.
+  // The second run reuses its results, so it adds only the mutants that run at no other time.
   if (sample === undefined) await run(true)
   return run(false)
 }

@@ -16,17 +16,16 @@ import { median } from '../../../bench/compare.ts'
 import { sessionSql } from '../src/database/find-session-sql.ts'
 import { lookupStatement } from '../src/database/sqlite/find-session.ts'
 import { startPostgres } from '../test/support/embedded-postgres.ts'
+import { bareLookup, fillPostgres, fillSqlite, keyOf } from './many-sessions.ts'
 
 const RUN_MS = Number(process.env.BENCH_SECONDS ?? 0.5) * 1_000
 const RUNS = 5
 const CONCURRENCIES = [1, 32, 256]
 const SQLITE_SESSIONS = [1_000, 100_000, 1_000_000]
 const POSTGRES_SESSIONS = 100_000
-const SESSIONS_PER_USER = 10
 const POOL_SIZE = 10
 /** Random keys, chosen before the measurement. */
 const KEYS = 50_000
-const ID_PREFIX = '00000000-0000-7000-8000-'
 
 /** An implementation of the lookup. */
 interface Variant {
@@ -90,19 +89,6 @@ async function measurePostgres(): Promise<void> {
     await close()
   } finally {
     await server.stop()
-  }
-}
-
-/** Returns a lookup with one statement per session. */
-function bareLookup(connection: pg.Client | pg.Pool): Variant['lookUp'] {
-  const { session, user } = sessionSql('postgres')
-  const text = `select ${session.columns}, ${user.columns}
-    from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId}
-    where s.${session.id} = $1 and s.${session.userId} = $2`
-  return async ({ sessionId, userId }) => {
-    const values = [sessionId, userId]
-    const { rows } = await connection.query({ name: 'lookup', text, values, rowMode: 'array' })
-    return rows[0]
   }
 }
 
@@ -187,55 +173,6 @@ function at(keys: readonly SessionKey[], index: number): SessionKey {
   const key = keys[index % keys.length]
   if (key === undefined) throw new Error('No key')
   return key
-}
-
-function keyOf(index: number): SessionKey {
-  const user = Math.floor(index / SESSIONS_PER_USER)
-  const hex = (value: number) => value.toString(16).padStart(12, '0')
-  return { sessionId: `${ID_PREFIX}${hex(index)}`, userId: `${ID_PREFIX}${hex(user)}` }
-}
-
-/** Writes all rows in one transaction without waiting for the disk: the file is deleted afterwards. */
-function fillSqlite(path: string, count: number): void {
-  const writer = new Database(path)
-  writer.pragma('synchronous = OFF')
-  writer.pragma('cache_size = -400000')
-  const id = `'${ID_PREFIX}' || printf('%012x', `
-  const [now, later] = [0, 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString())
-  const numbers = `with recursive numbers(i) as (select 0 union all select i + 1 from numbers where i + 1 < ?)`
-  writer.transaction(() => {
-    const stamps = `'${now}', '${now}'`
-    writer
-      .prepare(
-        `${numbers} insert into user (id, name, email, createdAt, updatedAt)
-          select ${id}i), 'Ada', printf('%012x', i) || '@example.com', ${stamps} from numbers`,
-      )
-      .run(Math.ceil(count / SESSIONS_PER_USER))
-    writer
-      .prepare(
-        `${numbers} insert into session (id, token, userId, expiresAt, lastAuthenticatedAt, lastSeenAt, createdAt, updatedAt)
-          select ${id}i), 'sha256:' || printf('%064x', i), ${id}i / ${SESSIONS_PER_USER}), '${later}', ${stamps}, ${stamps} from numbers`,
-      )
-      .run(count)
-  })()
-  writer.close()
-}
-
-async function fillPostgres(client: pg.Client, count: number): Promise<void> {
-  const id = (number: string) => `'${ID_PREFIX}' || lpad(to_hex(${number}), 12, '0')`
-  const numbers = `from generate_series(0, $1::int - 1) as numbers(i)`
-  await client.query(
-    `insert into "user" (id, name, email, "createdAt", "updatedAt")
-      select ${id('i')}, 'Ada', i || '@example.com', now(), now() ${numbers}`,
-    [Math.ceil(count / SESSIONS_PER_USER)],
-  )
-  await client.query(
-    `insert into session (id, token, "userId", "expiresAt", "lastAuthenticatedAt", "lastSeenAt", "createdAt", "updatedAt")
-      select ${id('i')}, 'sha256:' || lpad(to_hex(i), 64, '0'), ${id(`i / ${SESSIONS_PER_USER}`)},
-        now() + interval '1 day', now(), now(), now(), now() ${numbers}`,
-    [count],
-  )
-  await client.query('vacuum analyze')
 }
 
 function printRow(name: string, columns: readonly (string | number)[]): void {

@@ -29,7 +29,8 @@ export function httpRequest({ method = 'GET', path, cookie, body }: HttpRequest)
 export async function httpClient(port: number): Promise<Client> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
-  return (requests, endsAt) => callInTurn(requests, endsAt, exchangeOver(socket))
+  const closed = rejectWhenClosed(socket)
+  return (requests, endsAt) => Promise.race([callInTurn(requests, endsAt, exchangeOver(socket)), closed])
 }
 
 export async function webSocketClient(port: number, cookie: string): Promise<Client> {
@@ -37,11 +38,28 @@ export async function webSocketClient(port: number, cookie: string): Promise<Cli
     headers: { cookie, origin: 'http://localhost:3000' },
   })
   await once(socket, 'open')
-  return (requests, endsAt) =>
-    callInTurn(requests, endsAt, (request, respond) => {
-      socket.once('message', (response: Buffer) => respond(response.toString()))
-      socket.send(request, { binary: false })
-    })
+  const closed = rejectWhenClosed(socket)
+  let onResponse = (_response: string) => {}
+  socket.on('message', (message: Buffer) => {
+    // tRPC's keep-alive. Without a PONG, it ends sockets that wait for their turn.
+    if (message.toString() === 'PING') socket.send('PONG')
+    else onResponse(message.toString())
+  })
+  const exchange: Exchange = (request, respond) => {
+    onResponse = respond
+    socket.send(request, { binary: false })
+  }
+  return (requests, endsAt) => Promise.race([callInTurn(requests, endsAt, exchange), closed])
+}
+
+/** Without it, a client would wait forever for its next response. */
+function rejectWhenClosed(socket: Socket | WebSocket): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => {})
+  socket.once('close', (...details) =>
+    reject(new Error(`The server closed a connection: ${details.join(' ')}`)),
+  )
+  return promise
 }
 
 type Exchange = (request: Buffer, respond: (response: string) => void) => void

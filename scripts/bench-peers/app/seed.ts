@@ -35,6 +35,7 @@ process.on('message', async ({ revoke, ban, breakTable }: Command) => {
 process.once('disconnect', () => process.exit())
 process.send?.({
   cookies,
+  hasBans: seeder.ban !== undefined,
   grace: { userId: graceId, cookie: await seeder.signIn(graceId) },
   mary: { userId: maryId, cookie: await seeder.signIn(maryId) },
 })

@@ -26,23 +26,42 @@ export class AuthClientError extends Error {
   }
 }
 
+/** Status and message. A code without a message is for developers. */
 const ERRORS = {
   ACCOUNT_BANNED: [403, 'Account banned'],
-  BEARER_DISABLED: [200, 'Set `bearer: true` in defineAuthConfig'],
-  REDIRECT_REJECTED: [400, 'redirectTo must be a page of this origin'],
-  REFRESH_LOOP: [401, 'The server rejects its new tokens. Check JWKS'],
+  BEARER_DISABLED: [200],
+  REDIRECT_REJECTED: [400],
+  REFRESH_LOOP: [401],
   SECRET_SUPERSEDED: [409, 'This session has new credentials. Reload the page or sign in.'],
   SESSION_NOT_FOUND: [401, 'The session has ended. Sign in again.'],
-  UNKNOWN: [200, 'The response is not from an auth endpoint. Check baseUrl'],
+  UNKNOWN: [200, 'No connection to the server'],
   UNREACHABLE: [0, 'No connection to the server'],
   USER_CHANGED: [499, 'The user has changed'],
 } as const
 
+type ClientCode = keyof typeof ERRORS
+
+/** Messages that say what to fix. None in production. */
+let hints: { readonly [Code in ClientCode]?: string } = {}
+try {
+  // Written so bundlers can replace the expression and drop the texts from production code.
+  if (process.env.NODE_ENV !== 'production')
+    hints = {
+      BEARER_DISABLED: 'Set `bearer: true` in defineAuthConfig',
+      REDIRECT_REJECTED: 'redirectTo must be a page of this origin',
+      REFRESH_LOOP: 'The server rejects its new tokens. Check JWKS',
+      UNKNOWN: 'The response is not from an auth endpoint. Check baseUrl',
+    }
+} catch {
+  // Browsers have no `process`.
+}
+
 export function clientError(
-  code: keyof typeof ERRORS,
+  code: ClientCode,
   { status = ERRORS[code][0], cause }: { status?: number; cause?: unknown } = {},
 ): AuthClientError {
-  return new AuthClientError(status, { code, message: ERRORS[code][1] }, cause)
+  const { 1: message = code }: readonly [number, string?] = ERRORS[code]
+  return new AuthClientError(status, { code, message: hints[code] ?? message }, cause)
 }
 
 export function toClientError(cause: unknown): AuthClientError {

@@ -1,10 +1,9 @@
-import { ENDPOINTS, isTokenReason, type Route } from '@sallyport/core/internal/protocol'
-import { clientError, toClientError } from './auth-client-error.ts'
+import type { ENDPOINTS, Route } from '@sallyport/core/internal/protocol'
+import { callEndpoints } from './call-endpoints.ts'
 import { type ClientSession, clientSession } from './client-session.ts'
 import { createClientSession } from './create-client-session.ts'
 import { createEndpointFetch } from './fetch-endpoint.ts'
 import { forwardCookies, isOnServer } from './on-server.ts'
-import { ownPage } from './own-page.ts'
 import type { AuthState } from './session-state.ts'
 import type { RenderedState } from './session-store.ts'
 import { connectTabs } from './tabs.ts'
@@ -33,7 +32,7 @@ export interface AuthClientOptions {
    * `transport`
    */
   readonly isServer?: boolean
-  /** `bearer(storage)` for programs without cookies. @default cookies, which scripts can't read */
+  /** `bearer(storage)` for programs without cookies. @default cookieTransport, which scripts can't read */
   readonly transport?: OpenTransport
 }
 
@@ -111,92 +110,27 @@ export interface AuthClient<Api = object> {
 export function createAuthClient<Api = object>(
   ...[options]: InputOf<AuthClientOptions & RoutesOption<Api>>
 ): AuthClient<Api> {
-  const { fetch: send = globalThis.fetch, headers: page, ...rest }: AuthClientOptions = options ?? {}
-  const { isServer = !rest.transport && isOnServer() } = rest
+  const { headers: page, hydrate, onUserChange, ...rest }: AuthClientOptions = options ?? {}
+  const { fetch: send = globalThis.fetch, isServer = !rest.transport && isOnServer() } = rest
   const baseUrl = rest.baseUrl?.replace(/\/$/, '') ?? ''
   const fetch = isServer ? forwardCookies(send, { baseUrl, cookie: page?.get('cookie') }) : send
   const name = `sallyport ${baseUrl}`
   const transport = rest.transport?.(name) ?? cookieTransport
   const { tokens } = transport
-  const fetchEndpoint = createEndpointFetch(baseUrl, { transport, fetch })
-  const tabs = connectTabs(tokens ? `${name} bearer` : name)
-  const server = isServer && { hasCookies: page !== undefined }
-  const { hydrate, onUserChange } = rest
-  const session = createClientSession(hydrate, { fetchEndpoint, tokens, tabs, server, onUserChange })
-
-  async function callAndRedirect(method: string, route: Route, input?: object): Promise<object> {
-    if (!SIGNS.test(method)) return call(method, route, input)
-    const { redirectTo, ...rest }: RedirectOption = { ...input }
-    const page = redirectTo === undefined ? null : ownPage(redirectTo)
-    const response = await call(method, route, rest)
-    if (page) document.location.assign(page)
-    return response
-  }
-
-  async function call(method: string, route: Route, input?: object): Promise<object> {
-    if (method === 'signOut') {
-      const { status, error } = await session.signOut()
-      if (status === 'unauthenticated') return { success: true }
-      throw error ?? clientError('USER_CHANGED')
-    }
-    const isQuery = route.method === 'GET' && method !== 'token'
-    const { userChanges } = session.getState()
-    const isAbandoned = () => session.getState().userChanges !== userChanges
-    const attempt = () => {
-      // The call may have waited for a refresh or another tab: the cookies may be those of another user.
-      if (isAbandoned() && !SIGNS.test(route.path)) throw clientError('USER_CHANGED')
-      return fetchEndpoint(route, { input, timeoutMs: 30_000 })
-    }
-    const response = await callOnBehalf(session, isQuery ? attempt : () => session.change(attempt))
-    if (isQuery && isAbandoned()) throw clientError('USER_CHANGED')
-    const mayHaveEnded = ENDS.test(method) && !('sessionId' in response)
-    if (mayHaveEnded && session.getState().status === 'authenticated') await session.refresh()
-    return response
-  }
-
-  const routes: Record<string, Route> = { ...ENDPOINTS, ...options?.routes }
-  const methods = Object.entries(routes).map(([method, route]) => [
-    method,
-    (input?: object) => callAndRedirect(method, route, input),
-  ])
-  const { getState, getServerState, subscribe, refresh, signOut } = session
+  const client = createClientSession(hydrate, {
+    fetchEndpoint: createEndpointFetch(baseUrl, { transport, fetch }),
+    tokens,
+    tabs: connectTabs(tokens ? `${name} bearer` : name),
+    server: isServer && { hasCookies: page !== undefined },
+    onUserChange,
+  })
   return {
-    api: Object.fromEntries(methods),
-    getState,
-    getServerState,
-    subscribe,
-    refresh,
-    signOut,
+    ...client,
+    api: callEndpoints(client[clientSession], options?.routes),
     fetch(input, init) {
       const headers = new Headers(init?.headers ?? (input as Partial<Request>).headers)
       for (const [header, value] of Object.entries(transport.headers())) headers.set(header, value)
       return fetch(input, { ...(init as RequestInit), headers, credentials: transport.credentials })
     },
-    [clientSession]: session,
   }
 }
-
-/** Makes a call, and repeats it if the JWT is rejected. Endpoints verify it first: nothing runs twice. */
-async function callOnBehalf(session: ClientSession, call: () => Promise<object>): Promise<object> {
-  await session.refreshIfDue()
-  const { userChanges } = session.getState()
-  for (let isReplay = false; ; isReplay = true) {
-    const { generation } = session.get()
-    try {
-      return await call()
-    } catch (error) {
-      const { code } = toClientError(error)
-      session.report(code, userChanges)
-      if (!isTokenReason(code) || session.server) throw error
-      if (!isReplay) await session.refreshAfter(generation)
-      // The JWT was superseded between its refresh and the call.
-      else if (!(await session.isSuperseded(generation))) throw error
-    }
-  }
-}
-
-/** Methods and paths of endpoints that don't depend on the former user. */
-const SIGNS = /^(\/sign-|sign)([Ii]n|[Uu]p|[Oo]ut)(?![a-z])/
-
-/** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
-const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/

@@ -57,3 +57,9 @@ export interface ClientSession extends Omit<SessionStore, 'subscribe'> {
   change(call: () => Promise<object>): Promise<object>
   signOut(): Promise<AuthState>
 }
+
+/** The members of a client that show and change its session. */
+export interface SessionClient
+  extends Pick<ClientSession, 'getState' | 'getServerState' | 'subscribe' | 'refresh' | 'signOut'> {
+  readonly [clientSession]: ClientSession
+}

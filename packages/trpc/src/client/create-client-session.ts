@@ -1,12 +1,11 @@
-import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { clientError, isRejection, isSignedOut, toClientError } from './auth-client-error.ts'
 import { backOff, pause } from './back-off.ts'
-import type { ClientSession, SessionStore } from './client-session.ts'
+import { clientSession, type SessionClient, type SessionStore } from './client-session.ts'
 import { accept, catchUp, end, followTabs } from './credentials.ts'
 import { isTokenResponse } from './receipt.ts'
 import { createRefresher } from './refresh.ts'
+import { routeOf } from './route-of.ts'
 import { onFocus, scheduleRefresh } from './schedule-refresh.ts'
-import { type SessionEvent, transition } from './session-state.ts'
 import { createSessionStore, type RenderedState } from './session-store.ts'
 
 interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens' | 'server'> {
@@ -17,30 +16,23 @@ interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | '
 export function createClientSession(
   rendered: RenderedState,
   { onUserChange, ...options }: SessionOptions,
-): ClientSession {
+): SessionClient {
   const { tabs, server } = options
-  const { get, set, subscribe, getFirst } = createSessionStore(rendered, { server, onUserChange })
-  const store = { ...options, get, subscribe, dispatch }
-  const getState = () => get().shown
+  const { getFirst, ...states } = createSessionStore(rendered, { server, onUserChange })
+  const store = { ...options, ...states }
+  const getState = () => store.get().shown
   let listeners = 0
   let stops: ((() => void) | undefined)[] | null = null
   let signingOut: Promise<void> | null = null
   const { abort, ...refresher } = createRefresher(store, () => stops !== null)
   const { refresh } = refresher
 
-  function dispatch(event: SessionEvent): void {
-    const next = transition(get(), event)
-    if (next !== get()) set(next)
-  }
-
-  return {
-    ...store,
-    ...refresher,
+  const shown = {
     getState,
     getServerState: () => getFirst().shown,
-    subscribe(listener) {
+    subscribe(listener: () => void) {
       // The same listener may subscribe twice.
-      const unsubscribe = subscribe(() => listener())
+      const unsubscribe = store.subscribe(() => listener())
       listeners++
       stops ??= server ? [] : [followTabs(store, refresh), scheduleRefresh(store, refresh)]
       return () => {
@@ -49,24 +41,34 @@ export function createClientSession(
         stops = null
       }
     },
-    async isSuperseded(rejected) {
-      await tabs.exclusively(() => catchUp(store))
-      return get().generation > rejected
-    },
-    change: (call) =>
-      tabs.exclusively(async () => {
-        await catchUp(store)
-        const response = await call()
-        if (isTokenResponse(response))
-          await accept(store, response, { revision: get().revision, isNew: true })
-        return response
-      }),
+    refresh,
     signOut() {
       if (signingOut === null) abort()
       signingOut ??= signOut(store).finally(() => {
         signingOut = null
       })
       return signingOut.then(getState)
+    },
+  }
+
+  return {
+    ...shown,
+    [clientSession]: {
+      ...store,
+      ...refresher,
+      ...shown,
+      async isSuperseded(rejected) {
+        await tabs.exclusively(() => catchUp(store))
+        return store.get().generation > rejected
+      },
+      change: (call) =>
+        tabs.exclusively(async () => {
+          await catchUp(store)
+          const response = await call()
+          if (isTokenResponse(response))
+            await accept(store, response, { revision: store.get().revision, isNew: true })
+          return response
+        }),
     },
   }
 }
@@ -86,7 +88,7 @@ async function signOut(store: SessionStore): Promise<void> {
       .exclusively(async () => {
         await catchUp(store)
         if (isOver()) return
-        const response = await fetchEndpoint(ENDPOINTS.signOut)
+        const response = await fetchEndpoint(routeOf('signOut'))
         if (!('success' in response)) throw clientError('UNKNOWN')
       })
       .then(() => clientError('SESSION_NOT_FOUND'), toClientError)

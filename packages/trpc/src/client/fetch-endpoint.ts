@@ -7,7 +7,7 @@ export type EndpointFetch = (
   route: Route,
   options?: {
     readonly input?: object | undefined
-    /** @default those of the transport */
+    /** Added to those of the transport. */
     readonly headers?: Readonly<Record<string, string>>
     readonly aborter?: AbortController
     /** @default 10_000 */
@@ -21,36 +21,36 @@ export function createEndpointFetch(
 ): EndpointFetch {
   return async (
     { method, path },
-    {
-      input = {},
-      headers = transport.headers(true),
-      aborter = new AbortController(),
-      timeoutMs = 10_000,
-    } = {},
+    { input = {}, headers, aborter = new AbortController(), timeoutMs = 10_000 } = {},
   ) => {
     // React Native lacks `AbortSignal.timeout`.
     const timer = setTimeout(() => aborter.abort(), timeoutMs)
-    const isQuery = method === 'GET'
     const json = JSON.stringify(input)
+    const isQuery = method === 'GET'
     const query = isQuery ? String(new URLSearchParams(JSON.parse(json))) : ''
-    const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${query && '?'}${query}`, {
-      method,
-      // The target of a redirect must see neither the headers nor the body.
-      redirect: 'error',
-      credentials: transport.credentials,
-      headers: { ...headers, ...(!isQuery && { 'content-type': 'application/json' }) },
-      ...(!isQuery && { body: json }),
-      signal: aborter.signal,
-    }).catch((cause: unknown) => {
+    try {
+      const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${query && '?'}${query}`, {
+        method,
+        // The target of a redirect must see neither the headers nor the body.
+        redirect: 'error',
+        credentials: transport.credentials,
+        headers: {
+          ...transport.headers(true),
+          ...headers,
+          ...(!isQuery && { 'content-type': 'application/json' }),
+        },
+        ...(!isQuery && { body: json }),
+        signal: aborter.signal,
+      }).catch((cause: unknown) => {
+        throw clientError('UNREACHABLE', { cause })
+      })
+      const { ok, status } = response
+      const body: unknown = await response.json().catch(() => null)
+      if (ok && typeof body === 'object' && body !== null) return body
+      throw isErrorResponse(body) ? new AuthClientError(status, body) : clientError('UNKNOWN', { status })
+    } finally {
       clearTimeout(timer)
-      throw clientError('UNREACHABLE', { cause })
-    })
-    const body: unknown = await response.json().catch(() => null)
-    clearTimeout(timer)
-    if (response.ok && typeof body === 'object' && body !== null) return body
-    throw isErrorResponse(body)
-      ? new AuthClientError(response.status, body)
-      : clientError('UNKNOWN', { status: response.status })
+    }
   }
 }
 

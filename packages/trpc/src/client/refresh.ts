@@ -1,17 +1,17 @@
-import { ENDPOINTS, isSessionOver, type Route } from '@sallyport/core/internal/protocol'
-import type { AuthClientError } from './auth-client-error.ts'
+import { isSessionOver, type Route } from '@sallyport/core/internal/protocol'
 import { clientError, isSignedOut, isSuperseded, toClientError } from './auth-client-error.ts'
 import { pause } from './back-off.ts'
 import type { ClientSession, SessionStore } from './client-session.ts'
 import { accept, end, latestReceipt, receive } from './credentials.ts'
 import { hold, isDue, isTokenResponse } from './receipt.ts'
+import { routeOf } from './route-of.ts'
 import type { AuthState } from './session-state.ts'
 
 /** Refreshes that rejected calls may cause in a minute: more would be a loop. */
 const MAX_PER_MINUTE = 3
 
-/** Pauses before attempts after a superseded secret: the current one may be on its way. */
-const RETRY_PAUSES_MS = [200, 1_000, 3_000] as const
+/** Pauses before attempts. After a superseded secret, the current one may be on its way. */
+const PAUSES_MS = [0, 200, 1_000, 3_000] as const
 
 type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'> & {
   abort(): void
@@ -46,7 +46,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     try {
       // An older JWT of another tab may belong to a session that has ended since.
       const seq = held?.seq ?? (tokens ? 0 : ((await tabs.latest?.())?.seq ?? 0))
-      await tabs.exclusively(() => retrySuperseded({ revision, seq }))
+      await tabs.exclusively(() => request({ revision, seq }))
     } catch (cause) {
       if (get().revision !== revision) return
       const error = toClientError(cause)
@@ -55,35 +55,27 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     }
   }
 
-  async function retrySuperseded(begun: Begun): Promise<void> {
-    let error = await request(begun)
-    for (const milliseconds of RETRY_PAUSES_MS) {
-      if (error === null) return
-      await pause(milliseconds, store.subscribe)
-      error = await request(begun)
+  async function request(begun: Begun): Promise<void> {
+    let error = clientError('SECRET_SUPERSEDED')
+    for (const milliseconds of PAUSES_MS) {
+      if (milliseconds > 0) await pause(milliseconds, store.subscribe)
+      if (await isDone(begun)) return
+      // Only a request can be part of a loop. Credentials from another tab need none.
+      if (isCaused) causedAt.push(performance.now())
+      isCaused = false
+      try {
+        const response = await call(routeOf('token'))
+        if (!isTokenResponse(response)) throw clientError('UNKNOWN')
+        return await accept(store, response, begun)
+      } catch (cause) {
+        error = toClientError(cause)
+        if (!isSuperseded(error)) throw error
+      }
     }
-    if (error === null || (await isDone(begun))) return
+    if (await isDone(begun)) return
     await end(store, error, Math.max(begun.seq, get().held?.seq ?? 0))
     // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
-    if (!tokens) await call(ENDPOINTS.signOut).catch(() => {})
-  }
-
-  /** Returns the error if the session secret was superseded, else null. */
-  async function request(begun: Begun): Promise<AuthClientError | null> {
-    if (await isDone(begun)) return null
-    // Only a request can be part of a loop. Credentials from another tab need none.
-    if (isCaused) causedAt.push(performance.now())
-    isCaused = false
-    try {
-      const response = await call(ENDPOINTS.token)
-      if (!isTokenResponse(response)) throw clientError('UNKNOWN')
-      await accept(store, response, begun)
-      return null
-    } catch (cause) {
-      const error = toClientError(cause)
-      if (isSuperseded(error)) return error
-      throw error
-    }
+    if (!tokens) await call(routeOf('signOut')).catch(() => {})
   }
 
   /** Returns whether another tab was faster, or another user has signed in. */
@@ -122,11 +114,11 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     },
     async refreshAfter(rejected) {
       const isNewer = () => get().generation > rejected
-      const { shown, failures, ended } = get()
-      if (isNewer()) return
-      if (shown.status === 'unauthenticated') throw ended.error
-      if (running === null && isScheduled() && failures > 0 && shown.error) throw shown.error
-      if ((await refreshForCall()) === null) dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
+      const { shown, failures } = get()
+      const isDelayed = running === null && isScheduled() && failures > 0 && shown.error !== null
+      if (!isNewer() && shown.status !== 'unauthenticated' && !isDelayed)
+        if ((await refreshForCall()) === null)
+          dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
       if (isNewer()) return
       const { status, error } = get().shown
       throw status === 'unauthenticated' ? get().ended.error : (error ?? clientError('USER_CHANGED'))

@@ -2,9 +2,10 @@ import { TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import { clientError } from '../client/auth-client-error.ts'
+import { clientSession } from '../client/client-session.ts'
 import { authDataOf, createFormatterWarning, isOutage, toCallError } from './call-error.ts'
 import { type CallingPage, callOnPage } from './call-on-page.ts'
-import { isBetterAuth, type LinkClient, sessionOf } from './link-client.ts'
+import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import { decidedState, prepareReplay } from './replay.ts'
 import { createResumption } from './resume.ts'
@@ -18,7 +19,7 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * While the server can't validate the session, queries that need a new JWT wait, and mutations fail.
  * Subscriptions continue after their last event when the outage is over, and end when the user signs out.
  *
- * The client may also be that of Better Auth. The user changes when the id of its session does.
+ * For Better Auth's client, pass its `betterAuthSession`.
  *
  * On a server, nothing waits: queries and mutations are sent once, with the page's cookies. Subscriptions,
  * and calls without `headers` in `createAuthClient`, fail with `TOKEN_MISSING`. With the page of
@@ -32,12 +33,12 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
 export function authLink<Router extends AnyTRPCRouter>(
   authClient: LinkClient | CallingPage,
 ): TRPCLink<Router> {
-  if (!isBetterAuth(authClient) && 'call' in authClient) return () => callOnPage(authClient)
-  const session = sessionOf(authClient)
+  if ('call' in authClient) return () => callOnPage(authClient)
+  const session = authClient[clientSession]
   const warn = createFormatterWarning()
-  const { server } = session
+  const { server, start = (call) => call() } = session
   return () => (call) => {
-    if (!server) return observable((observer) => startCall({ ...call, session, observer, warn }))
+    if (!server) return observable((observer) => start(() => startCall({ ...call, session, observer, warn })))
     return server.hasCookies && call.op.type !== 'subscription' ? call.next(call.op) : rejectOnServer(call)
   }
 }
@@ -47,8 +48,7 @@ function startCall(
   options: LinkCall & Pick<Call, 'session' | 'observer'> & { warn(error: object): void },
 ): () => void {
   const { session, observer, op, warn } = options
-  let { userChanges } = session.getState()
-  let settling = session.settling?.()
+  const { userChanges } = session.getState()
   const isSubscription = op.type === 'subscription'
   const over = new AbortController()
 
@@ -59,8 +59,7 @@ function startCall(
 
   function isAbandoned(): boolean {
     const state = session.getState()
-    const isOther = !settling && state.userChanges !== userChanges
-    const isGone = isOther || (isSubscription && state.status === 'signing-out')
+    const isGone = state.userChanges !== userChanges || (isSubscription && state.status === 'signing-out')
     if (isGone) stop(toCallError(clientError('USER_CHANGED')))
     return isGone
   }
@@ -70,20 +69,14 @@ function startCall(
     session.report(authDataOf(error).reason ?? '', userChanges)
   }
 
-  async function run(): Promise<void> {
-    if (settling) {
-      await settling
-      userChanges = session.getState().userChanges
-      settling = undefined
-    }
-    await runCall({ ...options, signal: over.signal, isAbandoned, report })
-  }
-
   const abort = () => stop(op.signal?.reason)
   const unfollow = isSubscription ? session.subscribe(isAbandoned) : undefined
   op.signal?.addEventListener('abort', abort)
   if (op.signal?.aborted) abort()
-  else run().catch((error) => observer.error(TRPCClientError.from(error)))
+  else
+    runCall({ ...options, signal: over.signal, isAbandoned, report }).catch((error) =>
+      observer.error(TRPCClientError.from(error)),
+    )
   return () => {
     over.abort()
     unfollow?.()

@@ -1,9 +1,11 @@
 import { AuthClientError, clientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
-import { createStore } from '../client/client-session.ts'
+import { clientSession } from '../client/client-session.ts'
 import { isOnServer } from '../client/on-server.ts'
 import { hold } from '../client/receipt.ts'
-import { hydrate, type SessionEvent, transition } from '../client/session-state.ts'
+import type { SessionEvent } from '../client/session-state.ts'
+import { createSessionStore } from '../client/session-store.ts'
+import type { LinkClient } from './link-client.ts'
 import type { LinkSession } from './link-session.ts'
 
 /** The part of Better Auth's client that links use. */
@@ -32,14 +34,27 @@ const MAX_WAIT_MS = 5_000
 /** Longer than the time between a successful sign-in and Better Auth's signal. */
 const MAX_SIGNAL_MS = 100
 
+/** All links of a client share its session. */
+const followed = new WeakMap<object, LinkSession>()
+
 /**
- * Follows the session of Better Auth's client from the first call on. When its id changes, by a sign-in, a
- * sign-out, or an impersonation, so does the user. Asks the server daily, which renews the session when due.
+ * Follows the session of Better Auth's client, for the links. When its id changes, by a sign-in, a sign-out,
+ * or an impersonation, so does the user. Asks the server daily, which renews the session when due.
+ *
+ * @example links: [authLink(betterAuthSession(authClient)), httpBatchLink({ url: '/trpc' })]
  */
-export function betterAuthSession({ $store }: BetterAuthClient): LinkSession {
+export function betterAuthSession(authClient: BetterAuthClient): LinkClient {
+  const session = followed.get(authClient) ?? followSession(authClient)
+  followed.set(authClient, session)
+  return { [clientSession]: session }
+}
+
+/** Follows from the first call on. */
+function followSession({ $store }: BetterAuthClient): LinkSession {
   const { session: atom, $sessionSignal: signal } = $store.atoms
-  const { get, set, subscribe } = createStore(hydrate(undefined))
   const isServer = isOnServer()
+  const server = isServer && { hasCookies: true }
+  const { get, dispatch, subscribe } = createSessionStore(undefined, { server })
   let isFollowing = false
   let timer: ReturnType<typeof setTimeout> | undefined
   let refetching: Promise<void> | undefined
@@ -86,11 +101,6 @@ export function betterAuthSession({ $store }: BetterAuthClient): LinkSession {
     isSignalDue = false
   }
 
-  function dispatch(event: SessionEvent): void {
-    const next = transition(get(), event)
-    if (next !== get()) set(next)
-  }
-
   function apply(): void {
     const value = atom?.get()
     if (!value || value.isPending || value.isRefetching) return
@@ -135,10 +145,21 @@ export function betterAuthSession({ $store }: BetterAuthClient): LinkSession {
       // The same listener may subscribe twice.
       return subscribe(() => listener())
     },
-    server: isServer && { hasCookies: true },
+    server,
     tokens: undefined,
     fetchEndpoint: () => Promise.reject(clientError('UNKNOWN')),
-    settling: () => settled,
+    start(call) {
+      if (!settled) return call()
+      let cancel: (() => void) | undefined
+      let isCanceled = false
+      void settled.then(() => {
+        if (!isCanceled) cancel = call()
+      })
+      return () => {
+        isCanceled = true
+        cancel?.()
+      }
+    },
     async refreshIfDue() {
       follow()
       await settled

@@ -32,12 +32,14 @@ const NO_REASON = [
 export function createFormatterWarning(): (error: ErrorLike) => void {
   let hasWarned = false
   return ({ data }) => {
-    // With the formatter, the app's own errors have `auth: null`.
-    if (hasWarned || data?.httpStatus !== 401 || 'auth' in data) return
-    hasWarned = true
     try {
-      // Written so bundlers can replace the expression and drop the text from production code.
-      if (process.env.NODE_ENV !== 'production') console.warn(NO_REASON)
+      // Written so bundlers can replace the expression and drop the rest from production code.
+      if (process.env.NODE_ENV !== 'production') {
+        // With the formatter, the app's own errors have `auth: null`.
+        if (hasWarned || data?.httpStatus !== 401 || 'auth' in data) return
+        hasWarned = true
+        console.warn(NO_REASON)
+      }
     } catch {
       // Browsers have no `process`.
     }

@@ -16,6 +16,6 @@ export interface LinkSession
     | 'isSuperseded'
     | 'report'
   > {
-  /** After a sign-in or sign-out, resolves when the client knows the user. Calls belong to that user. */
-  settling?(): Promise<void> | undefined
+  /** Starts a call once the client knows its user. Returns a function that cancels it. */
+  start?(call: () => () => void): () => void
 }

@@ -1,9 +1,7 @@
 import { httpSubscriptionLink, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import type { AuthClient } from '../client/auth-client.ts'
-import type { clientSession } from '../client/client-session.ts'
-import type { BetterAuthClient } from './better-auth-session.ts'
-import { isBetterAuth, sessionOf } from './link-client.ts'
+import { clientSession } from '../client/client-session.ts'
+import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 
 type AnyEventSource = NonNullable<Parameters<typeof httpSubscriptionLink>[0]['EventSource']>
@@ -29,18 +27,14 @@ export type SubscriptionLinkOptions<Router extends AnyTRPCRouter> = Omit<
  * })
  */
 export function subscriptionLink<Router extends AnyTRPCRouter>(
-  authClient: Pick<AuthClient, 'fetch' | typeof clientSession> | BetterAuthClient,
+  { [clientSession]: { server, tokens }, fetch }: LinkClient,
   options: SubscriptionLinkOptions<Router>,
 ): TRPCLink<Router> {
-  const { server, tokens } = sessionOf(authClient)
   if (server) return () => rejectOnServer
   if (tokens && !options.EventSource)
     throw new TypeError('Bearer transport: pass subscriptionLink an EventSource that takes a fetch')
   return httpSubscriptionLink<Router, AnyEventSource>({
     ...options,
-    eventSourceOptions: {
-      withCredentials: true,
-      ...(!isBetterAuth(authClient) && { fetch: authClient.fetch }),
-    },
+    eventSourceOptions: { withCredentials: true, ...(fetch && { fetch }) },
   } as Parameters<typeof httpSubscriptionLink<Router, AnyEventSource>>[0])
 }

@@ -1,4 +1,4 @@
-import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
+import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import {
   createWSClient,
   type OperationLink,
@@ -9,6 +9,7 @@ import {
 import type { AnyTRPCRouter } from '@trpc/server'
 import { AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
+import { routeOf } from '../client/route-of.ts'
 import type { LinkSession } from './link-session.ts'
 
 /** Options of {@link webSocketLink}: those of `createWSClient` and `wsLink`, except the credentials. */
@@ -130,11 +131,20 @@ async function findPageError(session: LinkSession): Promise<void> {
   const origin = globalThis.location?.origin
   if (origin === undefined || session.tokens || session.get().pageError) return
   const headers = { [CLIENT_HEADER]: origin }
-  const rejection = await session.fetchEndpoint(ENDPOINTS.getSession, { headers }).catch(toClientError)
-  if (!('code' in rejection) || rejection.code !== 'ORIGIN_REJECTED') return
-  const message =
-    `The server rejects WebSockets from ${origin}. ` +
-    `Open the app at its base URL, or add ${origin} to allowedOrigins.`
-  const error = new AuthClientError(403, { code: 'ORIGIN_REJECTED', message })
+  const rejection = await session.fetchEndpoint(routeOf('getSession'), { headers }).catch(toClientError)
+  if (!(rejection instanceof AuthClientError) || rejection.code !== 'ORIGIN_REJECTED') return
+  let error = rejection
+  try {
+    // Written so bundlers can replace the expression and drop the text from production code.
+    if (process.env.NODE_ENV !== 'production')
+      error = new AuthClientError(403, {
+        code: 'ORIGIN_REJECTED',
+        message:
+          `The server rejects WebSockets from ${origin}. ` +
+          `Open the app at its base URL, or add ${origin} to allowedOrigins.`,
+      })
+  } catch {
+    // Browsers have no `process`.
+  }
   session.dispatch({ type: 'page-rejected', error })
 }

@@ -3,8 +3,9 @@ import type { OperationLink, TRPCLink, WebSocketLinkOptions as WsLinkOptions } f
 import { TRPCClientError, wsLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
+import { clientSession } from '../client/client-session.ts'
 import { authDataOf } from './call-error.ts'
-import { type LinkClient, sessionOf } from './link-client.ts'
+import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import type { LinkCall } from './send-call.ts'
 import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
@@ -22,7 +23,7 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
   authClient: LinkClient,
   options: WebSocketLinkOptions<Router>,
 ): TRPCLink<Router> {
-  const session = sessionOf(authClient)
+  const session = authClient[clientSession]
   if (session.server) return () => rejectOnServer
   return (runtime) => {
     const pool: SocketPool = {

@@ -1,5 +1,6 @@
 import { observable } from '@trpc/server/observable'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { clientSession } from '../../src/client/client-session.ts'
 import { authLink } from '../../src/links/auth-link.ts'
 import { betterAuthSession } from '../../src/links/better-auth-session.ts'
 
@@ -58,9 +59,14 @@ function createClient() {
 type Data = { session: { id: string; userId: string; expiresAt: Date | string } } | null
 type Failure = { status: number; message: string } | null
 
+test('all links of a client share its session', () => {
+  const { client } = createClient()
+  expect(betterAuthSession(client)[clientSession]).toBe(betterAuthSession(client)[clientSession])
+})
+
 test('the user changes with the id of the session, and not with its renewal', () => {
   const { client, show } = createClient()
-  const session = betterAuthSession(client)
+  const session = betterAuthSession(client)[clientSession]
   session.subscribe(() => {})
   expect(session.getState().status).toBe('loading')
   show('one')
@@ -77,7 +83,7 @@ test('the user changes with the id of the session, and not with its renewal', ()
 
 test('calls wait from a sign-in until the session is known', async () => {
   const { client, show, signal } = createClient()
-  const session = betterAuthSession(client)
+  const session = betterAuthSession(client)[clientSession]
   await session.refreshIfDue()
   show('one')
   signal()
@@ -98,7 +104,7 @@ test.each(['subscription', 'mutation'] as const)(
     const start = () => {
       const ended = vi.fn()
       const op = { type, path: 'path', id: 1, input: undefined, context: {}, signal: null }
-      authLink(client)({})({ op, next }).subscribe({ error: ended, complete: ended })
+      authLink(betterAuthSession(client))({})({ op, next }).subscribe({ error: ended, complete: ended })
       return ended
     }
     const before = start()
@@ -119,9 +125,26 @@ test.each(['subscription', 'mutation'] as const)(
   },
 )
 
+test('a call that is canceled while it waits is never sent', async () => {
+  const { client, show, signal } = createClient()
+  const next = vi.fn(() => observable<never, never>(() => {}))
+  const op = { type: 'query', path: 'path', id: 1, input: undefined, context: {}, signal: null } as const
+  const send = authLink(betterAuthSession(client))({})
+  send({ op, next }).subscribe({})
+  show('one')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(next).toHaveBeenCalledOnce()
+  next.mockClear()
+  signal()
+  send({ op, next }).subscribe({}).unsubscribe()
+  show('two')
+  await vi.advanceTimersByTimeAsync(0)
+  expect(next).not.toHaveBeenCalled()
+})
+
 test('a call waits only briefly if another program reads the signal', async () => {
   const { client, show } = createClient()
-  const session = betterAuthSession(client)
+  const session = betterAuthSession(client)[clientSession]
   await session.refreshIfDue()
   show('one')
   client.$store.atoms.$sessionSignal.get()
@@ -135,7 +158,7 @@ test('a call waits only briefly if another program reads the signal', async () =
 
 test('the session is requested daily, past the cookie cache, and not after a sign-out', async () => {
   const { client, show, refetch } = createClient()
-  betterAuthSession(client).subscribe(() => {})
+  betterAuthSession(client)[clientSession].subscribe(() => {})
   show('one')
   await vi.advanceTimersByTimeAsync(DAY_MS - 1)
   expect(refetch).not.toHaveBeenCalled()
@@ -151,7 +174,7 @@ test.each([
   ['no date', () => 'soon', DAY_MS],
 ])('expiresAt may be %s', async (_name, expiresAt, delay) => {
   const { client, show, refetch } = createClient()
-  betterAuthSession(client).subscribe(() => {})
+  betterAuthSession(client)[clientSession].subscribe(() => {})
   show('one', null, expiresAt())
   await vi.advanceTimersByTimeAsync(delay - 1)
   expect(refetch).not.toHaveBeenCalled()
@@ -161,7 +184,7 @@ test.each([
 
 test('an outage keeps the user, and the request is repeated', async () => {
   const { client, show, refetch } = createClient()
-  const session = betterAuthSession(client)
+  const session = betterAuthSession(client)[clientSession]
   session.subscribe(() => {})
   show('one')
   show('one', { status: 503, message: 'Down' })

@@ -1,25 +1,50 @@
 import { expect, test } from 'vitest'
 import { bundleForBrowser } from '../../../../scripts/browser-bundle.ts'
 
-/**
- * The client with React, minified and gzipped, without peers: less than 60% of `better-auth/react`. Of these,
- * 350 bytes are for server-rendered pages: what a client may do on a server, and `redirectTo`.
- */
-const LIMIT_BYTES = 7_750
+/** Minified and gzipped, without peers, in production. */
+const LIMITS = {
+  clientAndReact: 7_100,
+  /** What all links add to these two. */
+  links: 2_800,
+  /** What programs without cookies add to the client. */
+  bearer: 220,
+  /** What an app with Better Auth adds to Better Auth's client, links included. */
+  betterAuthAndLinks: 5_860,
+}
 
-test('the client and its React components together take at most 7,550 bytes', async () => {
+test('the client and its React components together take at most 7,100 bytes', async () => {
   const { code, bytes } = await bundleForBrowser('client', 'react')
   console.log(`client + react: ${bytes} bytes minified and gzipped`)
   // Checks that everything is included, since half of the code would also be small.
   for (const part of [
-    'sign-in/email',
+    'organization/',
     'BroadcastChannel',
-    'x-sallyport-session',
+    'x-sallyport',
     'SESSION_NOT_FRESH',
     'signing-out',
+    'REDIRECT_REJECTED',
+    'claims',
   ])
     expect(code).toContain(part)
-  expect(bytes).toBeLessThanOrEqual(LIMIT_BYTES)
+  expect(bytes).toBeLessThanOrEqual(LIMITS.clientAndReact)
+})
+
+test('the links add at most 2,800 bytes', async () => {
+  const { bytes: without } = await bundleForBrowser('client', 'react')
+  const { code, bytes } = await bundleForBrowser('client', 'links', 'react')
+  console.log(`links: ${bytes - without} bytes minified and gzipped`)
+  for (const part of ['lastEventId', 'asyncIterator', 'ORIGIN_REJECTED', 'withCredentials', '4403', '502'])
+    expect(code).toContain(part)
+  expect(bytes - without).toBeLessThanOrEqual(LIMITS.links)
+})
+
+test('bearer tokens and Better Auth cost only the apps that import them', async () => {
+  const { code, bytes: client } = await bundleForBrowser('client', 'links', 'react')
+  for (const part of ['x-sallyport-session', '$sessionSignal']) expect(code).not.toContain(part)
+  const { bytes: own } = await bundleForBrowser('client', 'links', 'react', 'bearer')
+  expect(own - client).toBeLessThanOrEqual(LIMITS.bearer)
+  const { bytes: betterAuth } = await bundleForBrowser('betterAuth', 'links')
+  expect(betterAuth).toBeLessThanOrEqual(LIMITS.betterAuthAndLinks)
 })
 
 test("the browser bundle has only core's protocol, no schema library, and nothing of Node", async () => {
@@ -37,8 +62,9 @@ test("an app with only the client doesn't load React", async () => {
   expect(imports.filter((name) => !name.startsWith('@trpc/'))).toEqual([])
 })
 
-test('in production code, the links have no text for developers', async () => {
-  const { code } = await bundleForBrowser('links')
+test('production code has no text for developers', async () => {
+  const { code } = await bundleForBrowser('client', 'links', 'react')
   expect(code).toContain('REFRESH_LOOP')
-  expect(code).not.toContain('errorFormatter')
+  for (const text of ['errorFormatter', 'isServer: false', 'allowedOrigins', 'Check '])
+    expect(code).not.toContain(text)
 })

@@ -1,19 +1,20 @@
-import { authLink, subscriptionLink, webSocketLink } from '@sallyport/trpc/client'
+import { authLink, betterAuthSession, subscriptionLink, webSocketLink } from '@sallyport/trpc/client'
 import { createTRPCClient, httpBatchLink, splitLink } from '@trpc/client'
 import { createAuthClient } from 'better-auth/client'
 import type { BetterAuthRouter } from '../serve-better-auth.ts'
 
 const client = createAuthClient({ baseURL: location.origin })
+const session = betterAuthSession(client)
 const url = `${location.origin}/trpc`
 const trpc = createTRPCClient<BetterAuthRouter>({
   links: [
-    authLink(client),
+    authLink(session),
     splitLink({
       condition: ({ type }) => type === 'subscription',
       true: splitLink({
         condition: ({ input }) => input === 'ws',
-        true: webSocketLink(client, { url: url.replace('http', 'ws') }),
-        false: subscriptionLink(client, { url }),
+        true: webSocketLink(session, { url: url.replace('http', 'ws') }),
+        false: subscriptionLink(session, { url }),
       }),
       false: httpBatchLink({ url }),
     }),

@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { revokeSessions } from '@sallyport/core/auth'
+import { openPostgres } from '@sallyport/core/postgres'
+import { openSqlite, type SqliteAuthDatabase } from '@sallyport/core/sqlite'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import type { Chart } from '../../../../bench/draw-chart.ts'
+import { printTable } from '../../../../bench/print-table.ts'
+import { spreadOf } from '../../../../bench/spread.ts'
+import { fillPostgres, fillSqlite, keyOf, SESSIONS_PER_USER } from '../../../core/bench/many-sessions.ts'
+import { startPostgres } from '../../../core/test/support/embedded-postgres.ts'
+import { createOpener, type OpenStream } from './open-stream.ts'
+import { powers } from './powers.ts'
+
+/** Each session is read about three times meanwhile. */
+const RENEWAL_MS = 6_000
+/** With fewer streams, other objects of the process are larger. */
+const MIN_STREAMS_OF_MEMORY = 1_000
+const OPENED_AT_ONCE = 100
+
+interface Filled {
+  readonly database: SqliteAuthDatabase<unknown>
+  /** Ends all sessions, as another program does. */
+  revokeAll(): Promise<unknown>
+  close(): Promise<void>
+}
+
+type Fill = (sessions: number) => Promise<Filled>
+
+interface Costs {
+  readonly streams: number
+  readonly kilobytes: number | null
+  readonly processorMs: number
+  readonly userMs: number
+  readonly allMs: number
+}
+
+/** Measures streams in one process: each has its own session, and ten more belong to one user. */
+export async function measureStreams(max: number): Promise<Chart> {
+  const server = await startPostgres()
+  const open = await createOpener()
+  const fills = { SQLite: sqlite, PostgreSQL: (sessions: number) => postgres(server, sessions) }
+  const costs = new Map<string, Costs[]>()
+  for (const [name, fill] of Object.entries(fills)) {
+    const measured = []
+    for (const streams of powers(10, { to: max })) measured.push(await measure(streams, { fill, open }))
+    costs.set(name, measured)
+    printTable(
+      [
+        `${name}, streams`,
+        'Memory, KB a stream',
+        'Renewals, ms of processor time a second',
+        'One user ends, ms',
+        'All end, ms',
+      ],
+      measured.map(({ streams, kilobytes, processorMs, userMs, allMs }) => [
+        streams,
+        kilobytes?.toFixed(1) ?? '',
+        processorMs.toFixed(1),
+        userMs.toFixed(1),
+        allMs.toFixed(1),
+      ]),
+    )
+  }
+  await server.stop()
+
+  const axis = { xLabel: 'streams in one process', xTicks: powers(10, { to: max }) }
+  const curves = (what: 'processorMs' | 'userMs' | 'allMs', label: string) =>
+    [...costs].map(([name, measured]) => ({
+      name: `${label}, ${name}`,
+      points: measured.map((each) => ({ x: each.streams, ...spreadOf([each[what]]) })),
+    }))
+  return {
+    title: 'Cost of open streams',
+    panels: [
+      {
+        ...axis,
+        title: 'Renewals of leases',
+        yLabel: 'ms of processor time per second',
+        series: curves('processorMs', 'renewals'),
+      },
+      {
+        ...axis,
+        title: 'From a revocation to the last end',
+        yLabel: 'ms',
+        series: [...curves('userMs', 'one user'), ...curves('allMs', 'all users')],
+      },
+    ],
+  }
+}
+
+async function measure(streams: number, { fill, open }: { fill: Fill; open: OpenStream }): Promise<Costs> {
+  const firstOfUser = Math.ceil(streams / SESSIONS_PER_USER) * SESSIONS_PER_USER
+  const { database, revokeAll, close } = await fill(firstOfUser + SESSIONS_PER_USER)
+  const openSome = async (from: number, count: number) => {
+    const ends: Promise<number>[] = []
+    for (let at = from; at < from + count; at += OPENED_AT_ONCE) {
+      const indexes = Array.from({ length: Math.min(OPENED_AT_ONCE, from + count - at) }, (_, i) => at + i)
+      const opened = await Promise.all(indexes.map((index) => open(index, database)))
+      ends.push(...opened.map(({ ended }) => ended))
+    }
+    return ends
+  }
+  // The first streams load code. They belong to the user.
+  const user = await openSome(firstOfUser, SESSIONS_PER_USER)
+  const before = heapBytes()
+  const others = await openSome(0, streams)
+  const bytes = heapBytes() - before
+  const processorMs = await processorTime()
+  const userMs = await timeUntil(user, () => revokeSessions(keyOf(firstOfUser).userId, database))
+  const allMs = await timeUntil(others, revokeAll)
+  await close()
+  const kilobytes = streams < MIN_STREAMS_OF_MEMORY ? null : bytes / streams / 1_024
+  return { streams, kilobytes, processorMs, userMs, allMs }
+}
+
+/** Returns the milliseconds from sending a revocation to the end of the last stream. */
+async function timeUntil(ends: readonly Promise<number>[], revoke: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  const [times] = await Promise.all([Promise.all(ends), revoke()])
+  return times.reduce((last, time) => Math.max(last, time), 0) - startedAt
+}
+
+/** Returns milliseconds of this process per second, without its database server. */
+async function processorTime(): Promise<number> {
+  const startedAt = performance.now()
+  const before = process.cpuUsage()
+  await sleep(RENEWAL_MS)
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / (performance.now() - startedAt)
+}
+
+function heapBytes(): number {
+  globalThis.gc?.()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+async function sqlite(sessions: number): Promise<Filled> {
+  const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
+  const path = join(directory, 'bench.db')
+  const database = await openSqlite(path)
+  fillSqlite(path, sessions)
+  const other = new Database(path)
+  return {
+    database,
+    revokeAll: async () => other.exec('delete from session'),
+    async close() {
+      other.close()
+      await database.close()
+      rmSync(directory, { recursive: true })
+    },
+  }
+}
+
+let databases = 0
+
+async function postgres(
+  server: Awaited<ReturnType<typeof startPostgres>>,
+  sessions: number,
+): Promise<Filled> {
+  const url = await server.createDatabase(`streams_${databases++}`)
+  const database = await openPostgres(url)
+  const client = new pg.Client(url)
+  await client.connect()
+  await fillPostgres(client, sessions)
+  return {
+    database,
+    revokeAll: () => client.query('truncate session'),
+    async close() {
+      await client.end()
+      await database.close()
+    },
+  }
+}

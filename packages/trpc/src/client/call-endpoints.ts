@@ -1,0 +1,88 @@
+import { isTokenReason, type Route } from '@sallyport/core/internal/protocol'
+import { clientError, toClientError } from './auth-client-error.ts'
+import type { ClientSession } from './client-session.ts'
+import { ownPage } from './own-page.ts'
+import { routeOf } from './route-of.ts'
+
+/** Methods and paths of endpoints that don't depend on the former user. */
+const SIGNS = /^(\/sign-|sign)([Ii]n|[Uu]p|[Oo]ut)(?![a-z])/
+
+/** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
+const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/
+
+/** What programs read from any object, such as to await it or to print it. */
+const NOT_METHODS = /^(then|toJSON|Symbol.*)$/
+
+/** Creates the methods of `client.api`, each when it is first read. */
+export function callEndpoints<Methods>(
+  session: ClientSession,
+  routes: Readonly<Record<string, Route>> = {},
+): Methods {
+  return new Proxy(Object.create(null), {
+    get(methods, symbol) {
+      const name = String(symbol)
+      if (!NOT_METHODS.test(name))
+        methods[name] ??= (input?: object) =>
+          callMethod(session, name, { route: routes[name] ?? routeOf(name), input })
+      return methods[name]
+    },
+  })
+}
+
+async function callMethod(
+  session: ClientSession,
+  name: string,
+  { route, input = {} }: { route: Route; input?: object | undefined },
+): Promise<object> {
+  if (!SIGNS.test(name)) return call(session, name, { route, input })
+  const { redirectTo, ...rest }: { redirectTo?: string } = input
+  const page = redirectTo === undefined ? null : ownPage(redirectTo)
+  const response = await (name === 'signOut' ? signOut(session) : call(session, name, { route, input: rest }))
+  if (page) document.location.assign(page)
+  return response
+}
+
+async function signOut(session: ClientSession): Promise<object> {
+  const { status, error } = await session.signOut()
+  if (status === 'unauthenticated') return { success: true }
+  throw error ?? clientError('USER_CHANGED')
+}
+
+/** Makes a call, and repeats it if the JWT is rejected. Endpoints verify it first: nothing runs twice. */
+async function call(
+  session: ClientSession,
+  name: string,
+  { route, input }: { route: Route; input: object },
+): Promise<object> {
+  const isQuery = route.method === 'GET' && name !== 'token'
+  const { userChanges } = session.getState()
+
+  function requireSameUser(): void {
+    if (session.getState().userChanges !== userChanges) throw clientError('USER_CHANGED')
+  }
+
+  async function attempt(): Promise<object> {
+    // The call may have waited for a refresh or another tab: the cookies may be those of another user.
+    if (!SIGNS.test(route.path)) requireSameUser()
+    return session.fetchEndpoint(route, { input, timeoutMs: 30_000 })
+  }
+
+  await session.refreshIfDue()
+  for (let isReplay = false; ; isReplay = true) {
+    const { generation } = session.get()
+    try {
+      const response = await (isQuery ? attempt() : session.change(attempt))
+      if (isQuery) requireSameUser()
+      const mayHaveEnded = ENDS.test(name) && !('sessionId' in response)
+      if (mayHaveEnded && session.getState().status === 'authenticated') await session.refresh()
+      return response
+    } catch (error) {
+      const { code } = toClientError(error)
+      session.report(code, userChanges)
+      if (!isTokenReason(code) || session.server) throw error
+      if (!isReplay) await session.refreshAfter(generation)
+      // The JWT was superseded between its refresh and the call.
+      else if (!(await session.isSuperseded(generation))) throw error
+    }
+  }
+}
