@@ -101,6 +101,36 @@ export const EQUIVALENT: readonly Equivalent[] = [
     mutant: 'if (true) identities.delete(oldest.value)',
     reason: 'An empty map has no entry to delete. The check is for the compiler.',
   },
+  {
+    file: 'core/src/jwt/claims.ts',
+    line: "return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_NUMERIC_DATE",
+    mutant: 'return true && Number.isInteger(value) && value >= 0 && value <= MAX_NUMERIC_DATE',
+    reason: 'Only numbers are integers. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/jwt/encoding.ts',
+    line: "const lastDigit = ALPHABET.indexOf(value.at(-1) ?? 'A')",
+    mutant: 'const lastDigit = ALPHABET.indexOf(value.at(-1) ?? "")',
+    reason: 'Both are at index 0.',
+  },
+  {
+    file: 'core/src/jwt/verify-jws.ts',
+    line: 'const { payload } = await compactVerify(token, cryptoKey, { algorithms: [key.alg] })',
+    mutant: 'const { payload } = await compactVerify(token, cryptoKey, {})',
+    reason: 'A second check: the algorithm of the header was compared with that of the key.',
+  },
+  {
+    file: 'core/src/jwt/verify-jws.ts',
+    line: "if (typeof alg !== 'string' || typeof kid !== 'string' || !isAllowed)",
+    mutant: "if (false || typeof kid !== 'string' || !isAllowed)",
+    reason: 'A key set has no algorithm that is not a string. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/jwt/verify-jws.ts',
+    line: "const UNSAFE_MEMBERS = new Set(['b64', 'crit', 'enc', 'jku', 'jwk', 'x5c', 'x5u', 'zip'])",
+    mutant: `const UNSAFE_MEMBERS = new Set(['b64', "", 'enc', 'jku', 'jwk', 'x5c', 'x5u', 'zip'])`,
+    reason: 'A second check: jose rejects every token with this member.',
+  },
   ...['header', 'payload', 'signature'].map((segment) => ({
     file: 'core/src/jwt/verify-jws.ts',
     line: "const [header = '', payload = '', signature = '', ...more] = token.split('.', 4)",

@@ -47,7 +47,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     mutate: [`${TRPC}/src/server/{${RESPONSES}}.ts`],
     tests: [
       `${TRPC}/test/server/{${RESPONSES}}.test.ts`,
-      `${TRPC}/test/server/{auth-error-middleware,cache-control,cross-site,failures,replay}.test.ts`,
+      `${TRPC}/test/server/{auth-error-middleware,cache-control,cross-site,error-conversion,failures,replay}.test.ts`,
     ],
   },
   'trpc-guards': {

@@ -272,7 +272,8 @@ test('only tokens of other issuers may have unknown members in their header, and
     reasonOf(verifyJws(withHeader(member), keySet, isOwn === undefined ? {} : { isOwn }))
   expect(await verify({ cat: 'session' })).toBe('TOKEN_INVALID')
   expect(await verify({ cat: 'session' }, false)).toBe('accepted')
-  expect(await verify({ cat: 'session', crit: ['cat'] }, false)).toBe('TOKEN_INVALID')
+  for (const unsafe of [{ jwk: {} }, { x5c: [] }, { crit: ['cat'] }])
+    expect(await verify({ cat: 'session', ...unsafe }, false)).toBe('TOKEN_INVALID')
 })
 
 test('accepts a token that another library signed', async () => {
