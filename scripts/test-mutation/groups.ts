@@ -19,11 +19,22 @@ const RESPONSES = [
   'split-frame',
 ]
 const STREAMS = [
-  ...['auth-handle', 'call-lease', 'drain', 'guard-source', 'guard-stream', 'lease-queue', 'open-calls'],
+  ...[
+    'auth-handle',
+    'auth-request',
+    'sent-request',
+    'session-read',
+    'call-lease',
+    'drain',
+    'guard-source',
+    'guard-stream',
+    'lease-queue',
+    'open-calls',
+  ],
   ...['session-lease', 'session-leases', 'stopping-streams'],
 ]
 const SOCKETS = [
-  ...['frame-queue', 'guard-socket', 'limit-addresses', 'limit-sockets', 'socket-limits'],
+  ...['frame-queue', 'guard-socket', 'limit-addresses', 'limit-sockets', 'socket-limiter', 'socket-limits'],
   ...['upgraded-sockets', 'web-socket-options'],
 ]
 

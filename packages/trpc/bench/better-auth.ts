@@ -40,13 +40,14 @@ async function onSqlite(): Promise<void> {
   const path = join(directory, 'bench.db')
   const database = new Database(path)
   database.pragma('journal_mode = wal')
-  const { requests, ...calls } = await open({ database }, database)
+  const { requests, close, ...calls } = await open({ database }, database)
   const reader = new Database(path, { readonly: true })
   const statement = reader.prepare(bareStatement('+?', '+?')).raw()
   const bare: Call = async ({ id, userId }) => statement.get(id, userId)
   await compare('SQLite, one at a time', { requests, calls, bare, count: 32_000, together: 1 })
   await compare('SQLite, 32 in a turn', { requests, calls, bare, count: 32_000, together: 32 })
   reader.close()
+  await close()
   rmSync(directory, { recursive: true })
 }
 
@@ -55,7 +56,7 @@ async function onPostgres(): Promise<void> {
   const connectionString = await server.createDatabase('bench')
   const database = new Pool({ connectionString })
   database.on('error', () => {})
-  const { requests, ...calls } = await open({ database }, database)
+  const { requests, close, ...calls } = await open({ database }, database)
   const client = new Client(connectionString)
   await client.connect()
   // The planner scans a small table.
@@ -74,6 +75,8 @@ async function onPostgres(): Promise<void> {
   await compare('PostgreSQL, one at a time', { requests, calls, bare, count: 3_000, together: 1 })
   await compare('PostgreSQL, 32 at once', { requests, calls, bare: oneByOne, count: 8_000, together: 32 })
   await client.end()
+  await close()
+  await database.end()
   await server.stop()
   process.exit()
 }
@@ -117,7 +120,7 @@ async function open({ database }: Pick<BetterAuthOptions, 'database'>, db: objec
   }
   const whole: Call = ({ request }) => authenticate(request, 'query', { config, sessions })
   for (const request of requests) await whole(request)
-  return { requests, steps, whole }
+  return { requests, steps, whole, close: () => guard.close() }
 }
 
 interface Compared {

@@ -1,7 +1,7 @@
 /**
  * Serves `call.ts` in a separate process: a public procedure, the same behind a middleware that does nothing
  * (the bound), and behind a guard, over the fetch adapter and WebSocket; and the auth endpoints. Sends its
- * ports and the requests of 2,000 sessions to the parent, and its processor time when asked.
+ * ports and the requests of 2,000 sessions to the parent, and its processor time or a profile when asked.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -15,6 +15,7 @@ import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
+import { type Shares, startProfile } from './profile.ts'
 
 const SESSIONS = 2_000
 
@@ -77,9 +78,11 @@ applyWSSHandler({
   ...authHandlerOptions,
 })
 
-process.on('message', () => {
+let endProfile: (() => Promise<Shares>) | undefined
+process.on('message', async (message) => {
   const { user, system } = process.cpuUsage()
-  process.send?.(user + system)
+  if (message === 'start profile') endProfile = await startProfile()
+  process.send?.(message === 'end profile' ? await endProfile?.() : user + system)
 })
 process.send?.({
   ports: { http: await listen(http), ws: await listen(ws) },

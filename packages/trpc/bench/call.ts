@@ -2,15 +2,18 @@
  * Measures what a guard costs against its bound: the same procedure behind an async middleware that does
  * nothing but add one member to the context. 32 connections, each with 62 sessions that no other one has.
  * Prints the median and the range of nine runs that take turns, in calls a second of a saturated server, and
- * in its processor time. On a shared machine, the processor time is the fairer one.
+ * in its processor time. On a shared machine, the processor time is the fairer one. With `--profile`, prints
+ * instead which code takes that time.
  */
 import { fork, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { AUTH_PATH, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { median } from '../../../bench/compare.ts'
 import { bothSteps } from '../../core/bench/both-steps.ts'
 import { firstMessage } from '../../core/test/support/first-message.ts'
 import { type Client, httpClient, httpRequest, webSocketClient } from './load.ts'
+import type { Shares } from './profile.ts'
 
 const RUN_MS = Number(process.env.BENCH_SECONDS ?? 0.8) * 1_000
 const RUNS = 9
@@ -74,6 +77,11 @@ const variants = [
     ]),
   },
 ]
+if (process.argv.includes('--profile')) {
+  for (const variant of variants.filter(({ name }) => / (bound|guarded)$/.test(name))) await profile(variant)
+  server.kill()
+  process.exit(0)
+}
 const figures = await measureInTurn(variants)
 server.kill()
 
@@ -125,9 +133,26 @@ async function measure({ clients, requests, callsPerRequest }: Variant): Promise
   return { callsPerSecond: calls / seconds, processor: ((await processorTime()) - processorBefore) / calls }
 }
 
-function processorTime(): Promise<number> {
-  server.send('processor time')
-  return new Promise((resolve) => server.once('message', (time) => resolve(Number(time))))
+/** Prints the processor time of each origin of code, in microseconds for each call. */
+async function profile(variant: Variant): Promise<void> {
+  await measure(variant)
+  await ask('start profile')
+  const { processor } = await measure(variant)
+  const shares = Object.entries(await ask<Shares>('end profile'))
+  const texts = shares
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([origin, share]) => `${origin} ${(share * processor).toFixed(1)} (${(share * 100).toFixed(0)} %)`)
+  console.log(`${variant.name}: ${processor.toFixed(1)} µs`.padEnd(28), texts.join(', '))
+}
+
+async function processorTime(): Promise<number> {
+  return Number(await ask('processor time'))
+}
+
+async function ask<Answer>(question: string): Promise<Answer> {
+  server.send(question)
+  const [answer] = await once(server, 'message')
+  return answer
 }
 
 function figuresOf(name: string): readonly Figures[] {

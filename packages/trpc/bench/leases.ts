@@ -1,19 +1,21 @@
 /**
  * Measures the cost of ten thousand streams, whose sessions are read again before each lease ends. Prints the
  * longest turn of the event loop in processor time without leases, with leases, and while all are checked at
- * once; and the memory of a stream.
+ * once; the memory of a stream; and the time until all have ended after one commit.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AuthDatabase } from '@sallyport/core'
 import { authStore, keysVersion } from '@sallyport/core/internal/server'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { startPostgres } from '../../core/test/support/embedded-postgres.ts'
 import { CallLease } from '../src/server/call-lease.ts'
+import type { AppDatabase } from '../test/revocation/open-database.ts'
 import { createIssuer, signIn } from '../test/revocation/signed-in-users.ts'
+import { revokeStreams } from './revoke-streams.ts'
+import { watchTurns } from './watch-turns.ts'
 
 const STREAMS = Number(process.env.STREAMS ?? 10_000)
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 7)
@@ -38,11 +40,7 @@ async function measurePostgres(): Promise<void> {
   await server.stop()
 }
 
-async function measure(
-  name: string,
-  url: string,
-  { db, close }: { db: AuthDatabase; close(): Promise<void> },
-): Promise<void> {
+async function measure(name: string, url: string, { db, close }: AppDatabase): Promise<void> {
   const issuer = await createIssuer()
   const { config, key: signingKey } = issuer
   const people = await signIn(url, STREAMS, { issuer })
@@ -69,14 +67,10 @@ async function measure(
 
   const before = heapBytes()
   const leases = reads.map((read) => {
-    const lease = new CallLease({}, { config, path: 'bench', caller: undefined, isResumable: true })
-    lease.begin({
-      ...read,
-      store: counted,
-      revision: store.revocations.revision,
-      keysVersion: keysVersion(config),
-      readAt: performance.now(),
-    })
+    const { revision } = store.revocations
+    const current = { store: counted, revision, keysVersion: keysVersion(config), readAt: performance.now() }
+    const options = { outer: {}, config, path: 'bench', caller: undefined, isResumable: true, isOver: false }
+    const lease = new CallLease({ ...read, ...current }, options)
     lease.openStream()
     return lease
   })
@@ -87,37 +81,22 @@ async function measure(
   const ended = leases.filter(({ signal }) => signal.aborted).length
   if (ended > 0) throw new Error(`${ended} streams have ended`)
   for (const lease of leases) lease.end()
+
+  await revokeStreams(name, { place: 'this process', people, url, db, config })
+  const others = await signIn(url, STREAMS, { issuer })
+  await revokeStreams(name, { place: 'another process', people: others, url, db, config })
   await close()
 }
 
 async function report(what: string, reads: () => number): Promise<void> {
   const readsBefore = reads()
   globalThis.gc?.()
-  let longest = 0
-  let above10 = 0
-  let isOver = false
-  let last = processorMs()
-  // Allocates nothing: garbage collection would be measured, too.
-  function turn(): void {
-    const now = processorMs()
-    const ms = now - last
-    if (ms > longest) longest = ms
-    if (ms > 10) above10++
-    last = now
-    if (!isOver) setImmediate(turn)
-  }
-  setImmediate(turn)
+  const stopWatching = watchTurns()
   await sleep(SECONDS * 1_000)
-  isOver = true
+  const { longest, above10 } = stopWatching()
   console.log(
     `${what}: longest ${longest.toFixed(1)}, above 10 ms ${above10}; ${reads() - readsBefore} reads`,
   )
-}
-
-/** Returns the processor time of this thread: the clock would include other processes of the machine. */
-function processorMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1_000
 }
 
 function heapBytes(): number {

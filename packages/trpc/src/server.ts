@@ -1,6 +1,6 @@
 export type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
 export { assertGuarded } from './server/assert-guarded.ts'
-export type { AuthHandle, Transport } from './server/auth-handle.ts'
+export type { AuthHandle } from './server/auth-handle.ts'
 export {
   type BoundSession,
   bindSession,
@@ -38,6 +38,7 @@ export { type RateLimitContext, type RateLimitOptions, rateLimit } from './serve
 export type { OrganizationContext } from './server/require-condition.ts'
 export type { PermissionGuards } from './server/require-permission.ts'
 export { requireOrganizationRole, requireRole } from './server/require-role.ts'
+export type { Transport } from './server/sent-request.ts'
 export {
   createSensitiveSessionMiddleware,
   type OptionalSessionContext,

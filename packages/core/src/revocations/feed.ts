@@ -23,17 +23,20 @@ export interface RevocationFeed {
   readonly failures?: FailureSource
 }
 
-type Subscriber = { readonly sessionId: string; readonly listener: () => void }
+/** An object, because a listener may subscribe twice. */
+type Subscriber = { readonly listener: () => void }
 
 /** Creates a feed inside one process: listeners run before `publish` returns. */
 export function memoryFeed(): RevocationFeed {
-  const subscribersByUser = new Map<string, Set<Subscriber>>()
+  /** By user, and then by session: a user may have thousands that end together. */
+  const users = new Map<string, Map<string, Set<Subscriber>>>()
   let revision = 0
 
   function subscribersOf({ sessionId, userId }: Revocation): Subscriber[] {
-    if (userId === null) return [...subscribersByUser.values()].flatMap((subscribers) => [...subscribers])
-    const subscribers = [...(subscribersByUser.get(userId) ?? [])]
-    return subscribers.filter((subscriber) => sessionId === null || sessionId === subscriber.sessionId)
+    if (userId === null) return [...users.values()].flatMap(all)
+    const sessions = users.get(userId)
+    if (sessions === undefined) return []
+    return sessionId === null ? all(sessions) : [...(sessions.get(sessionId) ?? [])]
   }
 
   return {
@@ -41,13 +44,14 @@ export function memoryFeed(): RevocationFeed {
       return revision
     },
     subscribe({ sessionId, userId }, listener) {
-      const subscriber = { sessionId, listener }
-      const subscribers = subscribersByUser.get(userId) ?? new Set()
-      subscribersByUser.set(userId, subscribers.add(subscriber))
+      const subscriber = { listener }
+      const sessions = users.get(userId) ?? new Map<string, Set<Subscriber>>()
+      const subscribers = sessions.get(sessionId) ?? new Set()
+      users.set(userId, sessions.set(sessionId, subscribers.add(subscriber)))
       return () => {
         subscribers.delete(subscriber)
-        if (subscribers.size === 0 && subscribersByUser.get(userId) === subscribers)
-          subscribersByUser.delete(userId)
+        if (subscribers.size === 0 && sessions.get(sessionId) === subscribers) sessions.delete(sessionId)
+        if (sessions.size === 0 && users.get(userId) === sessions) users.delete(userId)
       }
     },
     publish(revocation) {
@@ -55,4 +59,8 @@ export function memoryFeed(): RevocationFeed {
       for (const { listener } of subscribersOf(revocation)) listener()
     },
   }
+}
+
+function all(sessions: ReadonlyMap<string, ReadonlySet<Subscriber>>): Subscriber[] {
+  return [...sessions.values()].flatMap((subscribers) => [...subscribers])
 }

@@ -47,6 +47,11 @@ export function reportRejection<Decision>(
 
 /** Creates the error for a caller who passed both steps but not a later check, and reports it. */
 export function denial(reason: Reason, sessionId: string, config: AuthConfig): AuthError {
-  void reportDenial({ reason, step: 2, sessionId, durationMs: 0 }, config)
+  reportLater(reason, sessionId, config)
   return new AuthError(reason)
+}
+
+/** Reports a rejection of a read that authorizes no call, such as that of a stream. */
+export function reportLater(reason: Reason, sessionId: string, config: AuthConfig): void {
+  void reportDenial({ reason, step: 2, sessionId, durationMs: 0 }, config)
 }

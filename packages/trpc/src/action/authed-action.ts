@@ -4,12 +4,13 @@ import type { TRPCProcedureBuilder } from '@trpc/server'
 import type { BoundAuth, GetAuth } from '../runtime/get-auth.ts'
 import { bindRunner, type FunctionContext, type Runner } from '../runtime/runner/runner.ts'
 import { selectStore } from '../runtime/select-adapter.ts'
-import { type AuthRequest, authRequest, type SessionRead } from '../server/auth-handle.ts'
+import { type AuthHandle, authCall, authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
 import { authErrorMiddleware } from '../server/errors.ts'
 import type { AuthorizedHandle, SessionContext } from '../server/guard.ts'
 import { guardCall, markGuard } from '../server/guard.ts'
 import type { Hint, Middleware } from '../server/middleware.ts'
+import type { SessionRead } from '../server/session-read.ts'
 
 interface ActionSource extends AuthContext {
   readonly db?: AuthDatabase | undefined
@@ -95,10 +96,9 @@ export function createAuthedAction(
     let added = {}
     return guardCall(call, {
       async read(_call, auth) {
-        const request = auth[authRequest]
-        const { read, runner } = await authenticate(ctx, request, runnerOf)
+        const { read, runner } = await authenticate(ctx, auth, runnerOf)
         // The server may call a mutation for a request that came by GET.
-        const isQuery = type === 'query' || (type === 'mutation' && request.isGet)
+        const isQuery = type === 'query' || (type === 'mutation' && auth[authCall].isGet)
         const functions = bindRunner(runner, { actor: read.identity, signal, isQuery })
         // The endpoints are bound on first use.
         Object.defineProperty(auth, 'api', {
@@ -116,7 +116,7 @@ export function createAuthedAction(
 
 async function authenticate(
   ctx: ActionSource,
-  request: AuthRequest,
+  auth: AuthHandle,
   runnerOf: (ctx: ActionSource) => Runner | undefined,
 ): Promise<{ read: SessionRead; runner: Runner }> {
   const runner = runnerOf(ctx)
@@ -127,8 +127,9 @@ async function authenticate(
       { code: 'CONTEXT_EMPTY' },
     )
   const store = selectStore(ctx, runner)
-  request.store = store
+  const { [authRequest]: request, [authCall]: call } = auth
+  call.store = store
   // A process without a database gets no revocations, so calls don't share a read.
-  const read = ctx.db === undefined ? request.authenticateFresh : request.authenticate
-  return { read: await read(store, request.kind), runner }
+  const method = ctx.db === undefined ? 'authenticateFresh' : 'authenticate'
+  return { read: await request[method](store, call.kind), runner }
 }

@@ -1,6 +1,6 @@
 import { type AuthConfig, ConfigurationError } from '@sallyport/core'
 import { readCredentials } from '@sallyport/core/internal/server'
-import { type AuthHandle, authRequest } from '../server/auth-handle.ts'
+import { type AuthHandle, authCall, authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
 import { reportError, toTRPCError, withStatus } from '../server/errors.ts'
 import { callerHeaders } from './caller-headers.ts'
@@ -59,10 +59,10 @@ interface Call {
 type Endpoint = (input: object) => Promise<{ readonly headers: Headers; readonly response: unknown }>
 
 async function call(endpoint: Endpoint, { name, input, auth, source, config }: Call): Promise<unknown> {
-  const { request, kind } = auth[authRequest]
+  const { request } = auth[authRequest]
   const sent = await source
     .load()
-    .then(() => callerHeaders(request, kind, config))
+    .then(() => callerHeaders(request, auth[authCall].kind, config))
     .catch((error) => {
       throw reportError(toTRPCError(error), { path: name, step: 'endpoint' }, config)
     })

@@ -1,6 +1,6 @@
 import { type AuthConfig, checkOrigin, type RequestKind } from '@sallyport/core'
 import { readCredentials } from '@sallyport/core/internal/server'
-import type { SentRequest } from '../server/auth-handle.ts'
+import type { SentRequest } from '../server/sent-request.ts'
 
 /**
  * Returns the headers of a request for Better Auth, with only the credentials that the guards read. When its

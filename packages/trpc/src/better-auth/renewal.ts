@@ -1,6 +1,6 @@
 import { type AuthConfig, readCookie, type Session } from '@sallyport/core'
 import { readCredentials, withDeadline } from '@sallyport/core/internal/server'
-import type { RenewSession, SentRequest } from '../server/auth-handle.ts'
+import type { RenewSession, SentRequest } from '../server/sent-request.ts'
 import { callerHeaders } from './caller-headers.ts'
 import type { BetterAuth } from './instance.ts'
 import { passCookies, readSessionCookie } from './response-cookies.ts'

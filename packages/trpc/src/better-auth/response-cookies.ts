@@ -1,6 +1,6 @@
 import type { AuthConfig } from '@sallyport/core'
 import { readCredentials } from '@sallyport/core/internal/server'
-import type { SentRequest } from '../server/auth-handle.ts'
+import type { SentRequest } from '../server/sent-request.ts'
 import type { BetterAuthSource } from './source.ts'
 
 /** Returns the session cookie of a response, decoded: empty if it was deleted, undefined if it wasn't set. */

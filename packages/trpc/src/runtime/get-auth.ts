@@ -1,7 +1,7 @@
 import { ConfigurationError } from '@sallyport/core'
 import type { ApiResult, AuthDefinition, AuthPlugin, Endpoint, EndpointsOf } from '@sallyport/core/auth'
 import { endpointsOf, toApiResult } from '@sallyport/core/internal/auth'
-import { type AuthHandle, authRequest } from '../server/auth-handle.ts'
+import { type AuthHandle, authCall } from '../server/auth-handle.ts'
 import type { CallEndpoint } from './http-adapter.ts'
 import { writeInQuery, writes } from './runner/runner.ts'
 import { createSelection, type RuntimeContext } from './select-adapter.ts'
@@ -83,7 +83,7 @@ function bindDefinition<Definition extends AuthDefinition>(definition: Definitio
 }
 
 /** Returns whether a call is a tRPC query or came by GET: opening a link must not write. */
-function isInQuery({ transport, [authRequest]: { kind, identity, isGet } }: AuthHandle): boolean {
+function isInQuery({ transport, [authCall]: { kind, identity, isGet } }: AuthHandle): boolean {
   // Until a guard runs, a call by the server's own code may be a plain HTTP route or a mutation.
   const isKnown = transport !== 'headers' || identity !== undefined
   return isGet || (isKnown && kind === 'query')

@@ -1,7 +1,7 @@
 import { type AuthDatabase, type AuthStore, ConfigurationError } from '@sallyport/core'
 import type { AuthDefinition, EndpointCaller, SessionDatabase } from '@sallyport/core/auth'
 import { bindEndpoints } from '@sallyport/core/internal/auth'
-import { authRequest } from '../server/auth-handle.ts'
+import { authCall, authRequest } from '../server/auth-handle.ts'
 import type { AuthContext, DatabaseContext } from '../server/context.ts'
 import { storeOf } from '../server/get-session.ts'
 import { type CallEndpoint, httpAdapter, httpStore } from './http-adapter.ts'
@@ -62,12 +62,12 @@ function createDirectAdapter(definition: AuthDefinition): (ctx: DatabaseContext)
     const call = callers.get(database) ?? bindEndpoints(definition, database)
     callers.set(database, call)
     return (name, _endpoint, input) => {
-      const { request, remoteAddress, identity } = ctx.auth[authRequest]
+      const { request, remoteAddress } = ctx.auth[authRequest]
       const { method, header } = request
       return call(name, input, {
         request: { method, headers: { get: header } },
         remoteAddress: remoteAddress ?? undefined,
-        identity,
+        identity: ctx.auth[authCall].identity,
       })
     }
   }

@@ -1,8 +1,8 @@
 import { type AuthConfig, AuthError, isAuthError, type Session } from '@sallyport/core'
-import type { SessionRead } from './auth-handle.ts'
 import { reportError, toTRPCError } from './errors.ts'
 import type { LeaseSubscriber } from './session-lease.ts'
 import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
+import type { SessionRead } from './session-read.ts'
 import { endWithServer } from './stopping-streams.ts'
 
 export const callLease: unique symbol = Symbol('callLease')
@@ -15,11 +15,15 @@ export interface StreamLease extends LeaseSubscription {
 }
 
 interface CallLeaseOptions {
+  /** The handle of the guard before this one, or of the request. */
+  readonly outer: object
   readonly config: AuthConfig
   readonly path: string
   readonly caller: AbortSignal | undefined
   /** Whether the client continues the stream on another node if this one ends it. */
   readonly isResumable: boolean
+  /** Whether the call has ended. */
+  readonly isOver: boolean
 }
 
 /**
@@ -30,39 +34,31 @@ export class CallLease implements LeaseSubscriber {
   readonly emits = true
   /** Checked with every later read, for all guards of the call. Each returns an error to end the call. */
   readonly conditions: ((session: Session) => AuthError | null)[]
+  readonly read: SessionRead
   readonly #config: AuthConfig
   readonly #path: string
   readonly #caller: AbortSignal | undefined
   readonly #isResumable: boolean
   /** Created on first use: most calls have no stream. */
   #lazyController: AbortController | undefined
-  #read: SessionRead | null = null
   #subscription: LeaseSubscription | null = null
   #endsWithServer: (() => void) | null = null
   #openStreams = 0
-  #isOver = false
+  #isOver: boolean
 
-  constructor(handle: object, { config, path, caller, isResumable }: CallLeaseOptions) {
-    this.conditions = isLeased(handle) ? handle[callLease].conditions : []
+  constructor(read: SessionRead, { outer, config, path, caller, isResumable, isOver }: CallLeaseOptions) {
+    this.conditions = isLeased(outer) ? outer[callLease].conditions : []
+    this.read = read
     this.#config = config
     this.#path = path
     this.#caller = caller
     this.#isResumable = isResumable
+    this.#isOver = isOver
   }
 
   get #controller(): AbortController {
     this.#lazyController ??= new AbortController()
     return this.#lazyController
-  }
-
-  get read(): SessionRead {
-    if (this.#read === null) throw new TypeError('No session was read for this call')
-    return this.#read
-  }
-
-  /** Sets the read. A later one doesn't replace it: streams must not miss a revocation in between. */
-  begin(read: SessionRead): void {
-    this.#read ??= read
   }
 
   get signal(): AbortSignal {
@@ -79,19 +75,20 @@ export class CallLease implements LeaseSubscriber {
       this.#endsWithServer ??= endWithServer(this.read.store.revocations, () =>
         this.#end(toTRPCError(new AuthError('SESSIONS_UNAVAILABLE'))),
       )
-    let isOpen = true
-    return {
-      signal: this.#controller.signal,
-      pending: () => this.#subscription?.pending() ?? null,
-      withReason: (error) =>
-        isAuthError(error)
-          ? reportError(toTRPCError(error), { path: this.#path, step: 'procedure' }, this.#config)
-          : error,
-      end: () => {
-        if (isOpen && --this.#openStreams === 0) this.end()
-        isOpen = false
-      },
-    }
+    return new OpenStream(this)
+  }
+
+  pending(): Promise<void> | null {
+    return this.#subscription?.pending() ?? null
+  }
+
+  withReason(error: unknown): unknown {
+    if (!isAuthError(error)) return error
+    return reportError(toTRPCError(error), { path: this.#path, step: 'procedure' }, this.#config)
+  }
+
+  endStream(): void {
+    if (--this.#openStreams === 0) this.end()
   }
 
   #subscribe(): void {
@@ -101,16 +98,13 @@ export class CallLease implements LeaseSubscriber {
       this.abandon()
       return
     }
-    const abandon = () => this.abandon()
-    const { pending, end } = subscribeToLease(this.read, this, this.#config)
-    caller?.addEventListener('abort', abandon, { once: true })
-    this.#subscription = {
-      pending,
-      end() {
-        end()
-        caller?.removeEventListener('abort', abandon)
-      },
-    }
+    this.#subscription = subscribeToLease(this.read, this, this.#config)
+    caller?.addEventListener('abort', this, { once: true })
+  }
+
+  /** Called when the caller goes away. */
+  handleEvent(): void {
+    this.abandon()
   }
 
   errorOf(session: Session): AuthError | null {
@@ -139,6 +133,7 @@ export class CallLease implements LeaseSubscriber {
     this.#isOver = true
     this.#subscription?.end()
     this.#subscription = null
+    this.#caller?.removeEventListener('abort', this)
     this.#endsWithServer?.()
     this.#endsWithServer = null
   }
@@ -146,6 +141,30 @@ export class CallLease implements LeaseSubscriber {
   abandon(): void {
     this.end()
     this.#controller.abort(this.#caller?.reason)
+  }
+}
+
+class OpenStream implements StreamLease {
+  readonly #lease: CallLease
+  readonly signal: AbortSignal
+  #isOpen = true
+
+  constructor(lease: CallLease) {
+    this.#lease = lease
+    this.signal = lease.signal
+  }
+
+  pending(): Promise<void> | null {
+    return this.#lease.pending()
+  }
+
+  withReason(error: unknown): unknown {
+    return this.#lease.withReason(error)
+  }
+
+  end(): void {
+    if (this.#isOpen) this.#lease.endStream()
+    this.#isOpen = false
   }
 }
 

@@ -1,8 +1,10 @@
 import type { AuthConfig, AuthDatabase, HeaderReader } from '@sallyport/core'
 import { authStore, proxyTrustOf, readCredentials } from '@sallyport/core/internal/server'
-import { type AuthHandle, createAuthHandle, type RenewSession } from './auth-handle.ts'
-import { type ClosableSocket, guardSocket } from './guard-socket.ts'
+import { type AuthHandle, authRequest, CallHandle } from './auth-handle.ts'
+import { AuthRequest } from './auth-request.ts'
+import { type ClosableSocket, SocketGuard } from './guard-socket.ts'
 import { headerReader, isOwnOrigin, type NodeHeaders } from './request-headers.ts'
+import type { AuthRequestOptions, RenewSession, SentRequest } from './sent-request.ts'
 
 /** The context that {@link createAuthContext} returns. Spread it into the context of the app. */
 export interface AuthContext {
@@ -104,31 +106,33 @@ export function createAuthContext(
       // Before tRPC knows the procedure, the strictest rule applies.
       const kind = info.type === 'unknown' ? 'mutation' : info.type
       const carriesStreams = info.accept !== null
-      const options = { ...shared, transport: 'http', kind, carriesStreams, remoteAddress, renew } as const
-      return { auth: createAuthHandle(request, options) }
+      return contextOf(request, { shared, transport: 'http', kind, carriesStreams, remoteAddress, renew })
     },
     ws({ req, info, res }) {
-      const header = webSocketHeaders(headerReader(req.headers), info.connectionParams?.token, config)
-      const options = {
-        ...shared,
+      const header = webSocketHeaders(req.headers, info.connectionParams?.token, config)
+      const request = { method: 'GET', header, headers: req.headers, setsHeaders: false }
+      const context = contextOf(request, {
+        shared,
         transport: 'ws',
         kind: 'upgrade',
         carriesStreams: false,
         remoteAddress: req.socket?.remoteAddress,
-        connection: res && guardSocket(res, config),
-        ...(mayHaveToken(header, config) && { handshake: { store: db?.[authStore] } }),
-      } as const
-      const { headers } = req
-      return { auth: createAuthHandle({ method: 'GET', header, headers, setsHeaders: false }, options) }
+        connection: res && new SocketGuard(res, config),
+      })
+      if (mayHaveToken(header, config)) context.auth[authRequest].beginHandshake(db?.[authStore])
+      return context
     },
     headers(headers, { method = 'GET', remoteAddress } = {}) {
       const request = { method, header: headerReader(headers), headers, setsHeaders: false }
       const kind = method === 'GET' ? 'query' : 'mutation'
-      const options = { ...shared, transport: 'headers', kind, carriesStreams: true, remoteAddress } as const
-      return { auth: createAuthHandle(request, options) }
+      return contextOf(request, { shared, transport: 'headers', kind, carriesStreams: true, remoteAddress })
     },
   }
   return factory
+}
+
+function contextOf(request: SentRequest, options: AuthRequestOptions): AuthContext {
+  return { auth: new CallHandle(new AuthRequest(request, options)) }
 }
 
 /**
@@ -157,8 +161,9 @@ function mayHaveToken(header: HeaderReader, config: AuthConfig): boolean {
  * Returns the headers of a WebSocket. With bearer transport, a connection from a foreign origin loses its
  * cookies, and the connection parameter replaces the header that a browser can't set.
  */
-function webSocketHeaders(header: HeaderReader, token: string | undefined, config: AuthConfig): HeaderReader {
+function webSocketHeaders(headers: NodeHeaders, token: string | undefined, config: AuthConfig): HeaderReader {
   return (name) => {
+    const header = headerReader(headers)
     if (!config.bearer) return header(name)
     if (name === 'authorization' && token !== undefined) return `Bearer ${token}`
     return name === 'cookie' && !isOwnOrigin(header, config) ? null : header(name)

@@ -1,6 +1,10 @@
 import type { SocketLimits } from './socket-limits.ts'
 
-type FrameEffects = { pause(): void; resume(): void; onOverBudget(): void }
+export interface FrameEffects {
+  pause(): void
+  resume(): void
+  onOverBudget(): void
+}
 
 const WINDOW_MS = 100
 

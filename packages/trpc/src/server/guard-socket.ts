@@ -1,8 +1,11 @@
 import { type AuthConfig, AuthError, type AuthStore, isAuthError } from '@sallyport/core'
-import type { Connection } from './auth-handle.ts'
-import { countSocket } from './limit-addresses.ts'
-import { isOpen, limiterOf } from './limit-sockets.ts'
+import { decrement, increment } from './limit-addresses.ts'
+import { limiterOf } from './limit-sockets.ts'
+import type { Connection } from './sent-request.ts'
+import type { LeaseSubscriber } from './session-lease.ts'
 import { subscribeToLease } from './session-leases.ts'
+import type { SessionRead } from './session-read.ts'
+import { isOpen, type SocketLimiter } from './socket-limiter.ts'
 
 export interface ClosableSocket {
   readonly readyState: number
@@ -31,53 +34,71 @@ const socketsByStore = new WeakMap<AuthStore, Map<string, number>>()
  * even while nothing is called. Rejects the calls of a session that has too many sockets. The socket stays
  * open if the session ended, or if the token was invalid from the start.
  */
-export function guardSocket(socket: ClosableSocket, config: AuthConfig): Connection {
-  const limiter = limiterOf(socket)
-  let isSubscribed = false
-  let isClosing = false
+export class SocketGuard implements Connection, LeaseSubscriber {
+  readonly emits = false
+  readonly limiter: SocketLimiter | undefined
+  readonly #socket: ClosableSocket
+  readonly #config: AuthConfig
+  #isSubscribed = false
+  #isClosing = false
 
-  function onError(error: unknown): void {
-    if (isClosing || !isAuthError(error)) return
+  constructor(socket: ClosableSocket, config: AuthConfig) {
+    this.limiter = limiterOf(socket)
+    this.#socket = socket
+    this.#config = config
+  }
+
+  onRead(read: SessionRead): void {
+    if (this.#isSubscribed || !isOpen(this.#socket)) return
+    const { sessionId } = read.identity
+    const totals = this.limiter && reserveSocket(read, this.limiter)
+    this.#isSubscribed = true
+    const subscription = subscribeToLease(read, this, this.#config)
+    this.#socket.once('close', () => {
+      subscription.end()
+      if (totals !== undefined) decrement(totals, sessionId)
+    })
+  }
+
+  onSession(): void {}
+
+  onError(error: unknown): void {
+    if (this.#isClosing || !isAuthError(error)) return
     const { reason } = error
-    if (reason === 'ACCOUNT_BANNED') closeLater(() => socket.close(BANNED_CODE, reason), MAX_WAIT_MS)
+    const socket = this.#socket
+    if (reason === 'ACCOUNT_BANNED') this.#closeLater(() => socket.close(BANNED_CODE, reason), MAX_WAIT_MS)
     // Wait: the client must not reconnect with the old cookies before it has the response with the new ones.
-    if (reason === 'TOKEN_INVALID' && isSubscribed)
-      closeLater(() => {
+    if (reason === 'TOKEN_INVALID' && this.#isSubscribed)
+      this.#closeLater(() => {
         if (isOpen(socket)) socket.send(RECONNECT)
-        closeLater(() => socket.close(CREDENTIALS_REPLACED_CODE, reason))
+        this.#closeLater(() => socket.close(CREDENTIALS_REPLACED_CODE, reason))
       })
   }
 
   /** Waits for open calls and subscriptions, until `maxMs` have passed. */
-  function closeLater(act: () => void, maxMs = 0): void {
-    isClosing = true
+  #closeLater(act: () => void, maxMs = 0): void {
+    this.#isClosing = true
     const startedAt = performance.now()
     const check = () => {
-      if (limiter?.hasOpenCalls() && performance.now() - startedAt < maxMs)
+      if (this.limiter?.hasOpenCalls() && performance.now() - startedAt < maxMs)
         timer = setTimeout(check, CLOSE_AFTER_MS)
       else act()
     }
     let timer = setTimeout(check, CLOSE_AFTER_MS)
-    socket.once('close', () => clearTimeout(timer))
+    this.#socket.once('close', () => clearTimeout(timer))
   }
+}
 
-  return {
-    limiter,
-    onRead(read) {
-      if (isSubscribed || !isOpen(socket)) return
-      if (limiter !== undefined) {
-        const { sessionId } = read.identity
-        const totals = socketsByStore.get(read.store) ?? new Map<string, number>()
-        socketsByStore.set(read.store, totals)
-        if ((totals.get(sessionId) ?? 0) >= limiter.limits.maxSocketsPerSession)
-          throw new AuthError('RATE_LIMITED', { retryAfterSeconds: 5 })
-        countSocket(socket, { totals, name: sessionId })
-        limiter.authenticated()
-      }
-      isSubscribed = true
-      const { end } = subscribeToLease(read, { emits: false, onSession() {}, onError }, config)
-      socket.once('close', end)
-    },
-    onError,
-  }
+/** Adds a socket to those of its session, and returns their totals. @throws AuthError `RATE_LIMITED` */
+function reserveSocket(
+  { store, identity: { sessionId } }: SessionRead,
+  limiter: SocketLimiter,
+): Map<string, number> {
+  const totals = socketsByStore.get(store) ?? new Map<string, number>()
+  socketsByStore.set(store, totals)
+  if ((totals.get(sessionId) ?? 0) >= limiter.limits.maxSocketsPerSession)
+    throw new AuthError('RATE_LIMITED', { retryAfterSeconds: 5 })
+  increment(totals, sessionId)
+  limiter.authenticated()
+  return totals
 }

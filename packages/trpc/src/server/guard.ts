@@ -1,16 +1,11 @@
 import { AuthError, type Identity, isAuthError, type Session, type SessionUser } from '@sallyport/core'
-import {
-  type AuthHandle,
-  type AuthRequest,
-  authRequest,
-  type SessionRead,
-  type Transport,
-} from './auth-handle.ts'
+import { type AuthHandle, authCall, authRequest, CallHandle } from './auth-handle.ts'
 import { CallLease, callLease, isLeased } from './call-lease.ts'
 import type { AuthContext, DatabaseContext } from './context.ts'
 import { reportError, toTRPCError } from './errors.ts'
 import { guardOutput, isStream } from './guard-output.ts'
 import type { CallOptions, Middleware } from './middleware.ts'
+import type { SessionRead } from './session-read.ts'
 
 /** `ctx.auth` behind a session middleware. */
 export interface AuthorizedHandle extends AuthHandle {
@@ -23,28 +18,49 @@ interface LeasedHandle extends AuthorizedHandle {
 }
 
 /** The handle of a guarded call. The one of an outer guard would have that guard's signal. */
-class GuardedHandle implements LeasedHandle {
-  readonly transport: Transport
-  readonly address: AuthHandle['address']
-  readonly [authRequest]: AuthRequest
-  readonly [callLease]: CallLease
+class GuardedHandle extends CallHandle implements LeasedHandle {
+  readonly #outer: AuthHandle
+  readonly #caller: AbortSignal | undefined
+  #read: SessionRead | null = null
+  /** Created on first use: most calls need none. */
+  #lease: CallLease | undefined
+  #isOver = false
 
-  constructor({ ctx, path, type, signal }: CallOptions<AuthContext>) {
-    const { transport, address, [authRequest]: request } = ctx.auth
-    this.transport = transport
-    this.address = address
-    this[authRequest] = { ...request, kind: type, path }
-    this[callLease] = new CallLease(ctx.auth, {
-      config: request.config,
+  constructor({ ctx: { auth }, path, type, signal }: CallOptions<AuthContext>) {
+    const { isGet, identity, store } = auth[authCall]
+    super(auth[authRequest], { kind: type, isGet, path, identity, store })
+    this.#outer = auth
+    this.#caller = signal
+  }
+
+  get [callLease](): CallLease {
+    if (this.#lease !== undefined) return this.#lease
+    if (this.#read === null) throw new TypeError('No session was read for this call')
+    const { kind, path = '' } = this[authCall]
+    this.#lease = new CallLease(this.#read, {
+      outer: this.#outer,
+      config: this[authRequest].config,
       path,
-      caller: signal,
+      caller: this.#caller,
       // A socket is closed instead, and tRPC's client continues its subscriptions on the next one.
-      isResumable: type === 'subscription' && transport === 'http',
+      isResumable: kind === 'subscription' && this.transport === 'http',
+      isOver: this.#isOver,
     })
+    return this.#lease
   }
 
   get signal(): AbortSignal {
     return this[callLease].signal
+  }
+
+  begin(read: SessionRead): void {
+    this.#read = read
+    this[authCall].identity = read.identity
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#lease?.end()
   }
 }
 
@@ -89,7 +105,7 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
 ): ReturnType<Middleware<AuthContext, SessionContext>> {
   const { next, path, type } = call
   const auth = new GuardedHandle(call)
-  const { [authRequest]: request, [callLease]: lease } = auth
+  const request = auth[authRequest]
   let found: SessionRead | null
   try {
     found = await read(call, auth)
@@ -99,9 +115,8 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
     throw reportError(toTRPCError(error, call), { path, step }, request.config)
   }
   if (found === null) return next({ ctx: { identity: null, session: null, user: null } })
-  lease.begin(found)
+  auth.begin(found)
   const { identity, session } = found
-  request.identity = identity
   const release = type === 'subscription' ? reserveSubscription(call) : null
   const members = { identity, session, user: session.user, auth }
   const result = await next({ ctx: add === undefined ? members : { ...add(call, auth), ...members } })
@@ -111,7 +126,7 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
     if (data !== result.data) return { ...result, data }
   }
   release?.()
-  lease.end()
+  auth.end()
   // An AuthError from the resolver, such as a lost database, keeps its reason.
   if (!result.ok && result.error.code === 'INTERNAL_SERVER_ERROR' && isAuthError(result.error.cause)) {
     const error = toTRPCError(result.error.cause)
@@ -121,17 +136,17 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
 }
 
 /** @param release releases the place of a subscription on its socket */
-function guardStreams(data: unknown, auth: LeasedHandle, release: (() => void) | null): unknown {
-  const lease = auth[callLease]
-  const { kind, carriesStreams, limiter } = auth[authRequest]
+function guardStreams(data: unknown, auth: GuardedHandle, release: (() => void) | null): unknown {
+  const { carriesStreams, limiter } = auth[authRequest]
   if (!isStream(data)) release?.()
   // This transport never reads the stream, so abort it here or the resolver's work leaks.
-  else if (kind !== 'subscription' && !carriesStreams) lease.abandon()
+  else if (auth[authCall].kind !== 'subscription' && !carriesStreams) auth[callLease].abandon()
   const openStream = () => {
     release?.()
-    return lease.openStream()
+    return auth[callLease].openStream()
   }
-  return guardOutput(data, { openStream, isStreamed: carriesStreams, writable: limiter?.writable })
+  const writable = limiter && (() => limiter.writable())
+  return guardOutput(data, { openStream, isStreamed: carriesStreams, writable })
 }
 
 /** Reserves a place on the socket for a subscription, once per call. Returns a function that releases it. */

@@ -9,8 +9,12 @@ const MAX_CHUNK = 500
 const MAX_PAUSE_MS = 100
 const RETRY_AFTER_MS = 500
 
-/** A store that responds at once must not block the event loop. */
+/** A store that responds at once must not block the event loop, nor the streams that end together. */
 export const MAX_READS_PER_TURN = 100
+
+/** A timer would pause for a millisecond. On the edge, it may be all there is. */
+const inNextTurn: (run: () => void) => unknown =
+  globalThis.setImmediate ?? ((run: () => void) => setTimeout(run, 0))
 
 export type ReadQueue = (read: () => void) => void
 
@@ -20,7 +24,7 @@ export function createReadQueue(): ReadQueue {
   const queue: (() => void)[] = []
 
   function begin(read: () => void): void {
-    if (begunThisTurn === 0) setTimeout(endTurn, 0)
+    if (begunThisTurn === 0) inNextTurn(endTurn)
     begunThisTurn++
     read()
   }

@@ -61,25 +61,22 @@ export function limitAddresses(
     if (isOver) return Math.ceil((windowStart + HANDSHAKE_WINDOW_MS - now) / 1_000)
     // A socket that closed while the app handled the upgrade no longer emits `close`.
     if (!request.socket.destroyed)
-      for (const { name } of socketBuckets) countSocket(request.socket, { totals: sockets, name })
+      for (const { name } of socketBuckets) {
+        increment(sockets, name)
+        request.socket.once('close', () => decrement(sockets, name))
+      }
     return null
   }
 }
 
-/** Includes a socket in a total until it closes. A name whose total is zero takes no memory. */
-export function countSocket(
-  socket: { once(event: 'close', listener: () => void): unknown },
-  { totals, name }: { totals: Map<string, number>; name: string },
-): void {
-  increment(totals, name)
-  socket.once('close', () => {
-    const left = (totals.get(name) ?? 0) - 1
-    if (left > 0) totals.set(name, left)
-    else totals.delete(name)
-  })
+/** Subtracts one from a total. A name whose total is zero takes no memory. */
+export function decrement(totals: Map<string, number>, name: string): void {
+  const left = (totals.get(name) ?? 0) - 1
+  if (left > 0) totals.set(name, left)
+  else totals.delete(name)
 }
 
-function increment(totals: Map<string, number>, name: string): number {
+export function increment(totals: Map<string, number>, name: string): number {
   const count = (totals.get(name) ?? 0) + 1
   totals.set(name, count)
   return count

@@ -1,6 +1,15 @@
 /** Further calls aren't tracked: a client can send ids whose calls are never answered. */
 const MAX_TRACKED_CALLS = 1_000
 
+/** Shared by sockets until they need one, because most have no subscriptions. Always empty. */
+const NO_SUBSCRIPTIONS = new Map<unknown, boolean>()
+const NO_CALLS = new Set<unknown>()
+
+interface CallEffects {
+  /** Stops the subscription with this id. */
+  stop(id: unknown): void
+}
+
 /**
  * Follows the calls of one socket by the ids in tRPC's frames, because public procedures have no guard:
  * enforces the limit of subscriptions, and tells whether queries and mutations wait for their responses.
@@ -8,17 +17,17 @@ const MAX_TRACKED_CALLS = 1_000
  */
 export class OpenCalls {
   readonly #max: number
-  readonly #stop: (id: unknown) => void
+  readonly #effects: CallEffects
   /** Whether tRPC has confirmed the subscription, by the id of the call. */
-  readonly #subscriptions = new Map<unknown, boolean>()
+  #subscriptions = NO_SUBSCRIPTIONS
   /** The ids of queries and mutations without a response. */
-  readonly #calls = new Set<unknown>()
+  #calls = NO_CALLS
   #started = 0
   #reserved = 0
 
-  constructor(max: number, stop: (id: unknown) => void) {
+  constructor(max: number, effects: CallEffects) {
     this.#max = max
-    this.#stop = stop
+    this.#effects = effects
   }
 
   /** Whether a query or a mutation has no response yet. */
@@ -45,6 +54,7 @@ export class OpenCalls {
     if (method !== 'subscription') return true
     // The responses to two calls with one id look the same. No tRPC client sends them.
     if (this.#subscriptions.has(id) || this.#subscriptions.size >= 2 * this.#max) return false
+    if (this.#subscriptions === NO_SUBSCRIPTIONS) this.#subscriptions = new Map()
     this.#subscriptions.set(id, false)
     return true
   }
@@ -67,7 +77,7 @@ export class OpenCalls {
     if (!wasStarted) return true
     this.#started--
     // The error may belong to another call with this id. The subscription would then continue unnoticed.
-    if (type === undefined) this.#stop(id)
+    if (type === undefined) this.#effects.stop(id)
     return true
   }
 
@@ -84,7 +94,9 @@ export class OpenCalls {
 
   #add(id: unknown): void {
     const isShort = typeof id === 'number' || (typeof id === 'string' && id.length < 64)
-    if (isShort && this.#calls.size < MAX_TRACKED_CALLS) this.#calls.add(id)
+    if (!isShort || this.#calls.size >= MAX_TRACKED_CALLS) return
+    if (this.#calls === NO_CALLS) this.#calls = new Set()
+    this.#calls.add(id)
   }
 }
 

@@ -1,9 +1,9 @@
 import type { AuthConfig, AuthStore, Identity, Session, SessionReader } from '@sallyport/core'
 import { isAuthError } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/internal/protocol'
-import { denial, isUnavailable, validateIdentity } from '@sallyport/core/internal/server'
-import type { SessionRead } from './auth-handle.ts'
+import { isUnavailable, reportLater, validateIdentity } from '@sallyport/core/internal/server'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
+import type { SessionRead } from './session-read.ts'
 import { MAX_TIMER_MS } from './socket-limits.ts'
 
 export interface LeaseSubscriber {
@@ -17,17 +17,19 @@ export interface LeaseSubscriber {
 interface SharedByLeases {
   readonly store: AuthStore
   readonly config: AuthConfig
+  /** Reports nothing: a failed renewal may be retried. */
+  readonly quiet: AuthConfig
   readonly queue: ReadQueue
   readonly renewals: Renewals<SessionLease>
 }
 
 /** The lease of one version of a session: reads it again for all subscribers, and passes them the result. */
 export class SessionLease {
-  readonly #identity: Identity
+  readonly identity: Identity
   readonly #shared: SharedByLeases
   readonly #unsubscribe: () => void
-  /** The credentials of each subscriber. Equal keys share a result. */
-  readonly #subscribers = new Map<LeaseSubscriber, { key: string; identity: Identity }>()
+  /** The identity of each subscriber. Equal keys share a result. */
+  readonly #subscribers = new Map<LeaseSubscriber, Identity>()
   #emitting = 0
   /** When the last read began that found the session valid, on the monotonic clock. */
   #readAt = 0
@@ -40,7 +42,7 @@ export class SessionLease {
   #nextResult: PromiseWithResolvers<void> | null = null
 
   constructor(identity: Identity, shared: SharedByLeases) {
-    this.#identity = identity
+    this.identity = identity
     this.#shared = shared
     this.#unsubscribe = shared.store.revocations.subscribe(identity, () => this.check())
   }
@@ -50,8 +52,7 @@ export class SessionLease {
   }
 
   add(subscriber: LeaseSubscriber, { identity, session, readAt }: SessionRead): void {
-    const key = JSON.stringify([identity.issuer, identity.keyId, identity.expiresAt])
-    this.#subscribers.set(subscriber, { key, identity })
+    this.#subscribers.set(subscriber, identity)
     this.#validUntil = Math.min(this.#validUntil, this.#validUntilOf(session))
     if (subscriber.emits) {
       const isFirst = this.#emitting++ === 0
@@ -108,16 +109,14 @@ export class SessionLease {
 
   /** Runs Step 2 for all subscribers, with one lookup. */
   async #read({ isRenewal }: { isRenewal: boolean }): Promise<void> {
-    const { store, config } = this.#shared
+    const { store, quiet } = this.#shared
     const startedAt = performance.now()
     const left = this.#readAt + LEASE_MS - startedAt
     const maxMs = isRenewal && left > 0 ? left : Number.POSITIVE_INFINITY
-    const lookupTimeoutMs = Math.min(maxMs, config.lookupTimeoutMs)
-    // A failed renewal may be retried, so it isn't reported.
-    const quiet = { ...config, lookupTimeoutMs, onEvent: undefined }
-    const options = { config: quiet, sessions: lookUpOnce(store.sessions) }
+    const config = maxMs < quiet.lookupTimeoutMs ? { ...quiet, lookupTimeoutMs: maxMs } : quiet
+    const options = { config, sessions: lookUpOnce(store.sessions) }
     const identities = new Map<string, Identity>()
-    for (const { key, identity } of this.#subscribers.values()) identities.set(key, identity)
+    for (const identity of this.#subscribers.values()) identities.set(keyOf(identity), identity)
     let session: Session | null = null
     for (const [key, identity] of identities) {
       try {
@@ -143,8 +142,9 @@ export class SessionLease {
     const { config, renewals } = this.#shared
     const isUnknown = isUnavailable(error)
     if (!isUnknown || !isRenewal || this.#isOver()) {
-      if (this.#emitting > 0 && isAuthError(error)) denial(error.reason, this.#identity.sessionId, config)
-      for (const [subscriber, proof] of this.#subscribers) if (proof.key === key) subscriber.onError(error)
+      if (this.#emitting > 0 && isAuthError(error)) reportLater(error.reason, this.identity.sessionId, config)
+      for (const [subscriber, identity] of this.#subscribers)
+        if (keyOf(identity) === key) subscriber.onError(error)
     }
     if (isUnknown && this.#subscribers.size > 0) renewals.retry(this)
   }
@@ -155,7 +155,7 @@ export class SessionLease {
 
   /** A version that was rotated out ends with its grace period. */
   #validUntilOf({ version, rotatedAt, expiresAt }: Session): number {
-    const own = this.#identity.version
+    const own = this.identity.version
     this.#isRotatedOut = version !== own && own !== null && version !== null
     if (!this.#isRotatedOut) return expiresAt.getTime()
     const graceEndsAt = new Date(rotatedAt ?? 0).getTime() + GRACE_SECONDS * 1000 + 1
@@ -172,6 +172,11 @@ export class SessionLease {
     // A socket without streams must not keep the process alive. On the edge, a timer is a number.
     if (this.#emitting === 0) this.#expiry.unref?.()
   }
+}
+
+/** Identities of a version with equal keys prove the same. */
+function keyOf({ issuer, keyId, expiresAt }: Identity): string {
+  return JSON.stringify([issuer, keyId, expiresAt])
 }
 
 function lookUpOnce(sessions: SessionReader): SessionReader {

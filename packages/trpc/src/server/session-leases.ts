@@ -1,8 +1,7 @@
-import type { AuthConfig, AuthStore } from '@sallyport/core'
-import { keysVersion } from '@sallyport/core/internal/server'
-import type { SessionRead } from './auth-handle.ts'
+import type { AuthConfig, AuthStore, Identity } from '@sallyport/core'
 import { createReadQueue, Renewals } from './lease-queue.ts'
 import { type LeaseSubscriber, SessionLease } from './session-lease.ts'
+import { isCurrent, type SessionRead } from './session-read.ts'
 
 export interface LeaseSubscription {
   /** Returns null if the session is known to be valid, else a promise. Await it, then call this again. */
@@ -36,31 +35,53 @@ export function subscribeToLease(
 function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
   const leases = new Map<string, SessionLease>()
   const renewals = new Renewals<SessionLease>()
-  const shared = { store, config, renewals, queue: createReadQueue() }
+  const quiet = { ...config, onEvent: undefined }
+  const shared = { store, config, quiet, renewals, queue: createReadQueue() }
   let unsubscribeFromKeys: (() => void)[] = []
 
   const onKeys = () => {
     for (const lease of leases.values()) if (lease.isEmitting) lease.check()
   }
 
+  const remove = ({ identity }: SessionLease) => {
+    leases.delete(nameOf(identity))
+    if (leases.size === 0) for (const unsubscribe of unsubscribeFromKeys) unsubscribe()
+  }
+
   return (read, subscriber) => {
-    const { sessionId, userId, version } = read.identity
-    // Two versions never share a result: one of them has been replaced.
-    const name = JSON.stringify([sessionId, userId, version])
+    const name = nameOf(read.identity)
     const lease = leases.get(name) ?? new SessionLease(read.identity, shared)
     if (leases.size === 0) unsubscribeFromKeys = config.issuers.map(({ jwks }) => jwks.subscribe(onKeys))
     leases.set(name, lease)
     lease.add(subscriber, read)
     // A session was revoked or a key removed after the read.
-    const isCurrent = read.revision === store.revocations.revision && read.keysVersion === keysVersion(config)
-    if (!isCurrent) lease.check()
-    return {
-      pending: () => lease.pending(subscriber),
-      end() {
-        if (!lease.remove(subscriber)) return
-        leases.delete(name)
-        if (leases.size === 0) for (const unsubscribe of unsubscribeFromKeys) unsubscribe()
-      },
-    }
+    if (!isCurrent(read, store, config)) lease.check()
+    return new Subscription(lease, subscriber, remove)
+  }
+}
+
+/** Two versions never share a result: one of them has been replaced. */
+function nameOf({ sessionId, userId, version }: Identity): string {
+  return JSON.stringify([sessionId, userId, version])
+}
+
+/** One object without closures, because a process may have thousands of streams. */
+class Subscription implements LeaseSubscription {
+  readonly #lease: SessionLease
+  readonly #subscriber: LeaseSubscriber
+  readonly #onLast: (lease: SessionLease) => void
+
+  constructor(lease: SessionLease, subscriber: LeaseSubscriber, onLast: (lease: SessionLease) => void) {
+    this.#lease = lease
+    this.#subscriber = subscriber
+    this.#onLast = onLast
+  }
+
+  pending(): Promise<void> | null {
+    return this.#lease.pending(this.#subscriber)
+  }
+
+  end(): void {
+    if (this.#lease.remove(this.#subscriber)) this.#onLast(this.#lease)
   }
 }

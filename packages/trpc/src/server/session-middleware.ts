@@ -103,13 +103,13 @@ export const optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSess
 function nullIfAnonymous(cause: unknown, auth: AuthHandle): null {
   if (!isAuthError(cause)) throw cause
   const { reason } = cause
-  const { config, hasSessionCookie, isIdentified } = auth[authRequest]
+  const request = auth[authRequest]
   if (reason === 'SESSION_NOT_FOUND' || reason === 'SESSION_EXPIRED') return null
   // No refresh replaces a cookie that another library signed with an older secret. It ignores the cookie.
   // But the caller of Step 2 was someone, for example until the secret changed.
-  if (reason === 'TOKEN_INVALID' && config.proof !== undefined && !isIdentified()) return null
+  if (reason === 'TOKEN_INVALID' && request.config.proof !== undefined && !request.isIdentified()) return null
   const isToken = reason === 'TOKEN_MISSING' || reason === 'TOKEN_EXPIRED' || reason === 'TOKEN_INVALID'
-  if (isToken && hasSessionCookie()) throw new AuthError('TOKEN_EXPIRED', { cause })
+  if (isToken && request.hasSessionCookie()) throw new AuthError('TOKEN_EXPIRED', { cause })
   if (reason === 'TOKEN_MISSING') return null
   throw cause
 }

@@ -1,7 +1,7 @@
 interface UpgradedSocket {
   readonly destroyed: boolean
   destroy(): unknown
-  once(event: 'close', listener: () => void): unknown
+  on(event: 'close', listener: (this: UpgradedSocket) => void): unknown
 }
 
 const upgraded = new Set<UpgradedSocket>()
@@ -10,7 +10,11 @@ const upgraded = new Set<UpgradedSocket>()
 export function rememberUpgraded(socket: UpgradedSocket): void {
   if (socket.destroyed) return
   upgraded.add(socket)
-  socket.once('close', () => upgraded.delete(socket))
+  socket.on('close', forget)
+}
+
+function forget(this: UpgradedSocket): void {
+  upgraded.delete(this)
 }
 
 /** Cuts the WebSockets of a server, whose connections have it as `server`. */

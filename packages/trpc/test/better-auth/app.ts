@@ -5,6 +5,7 @@ import { type BetterAuthGuardOptions, betterAuthGuard } from '@sallyport/trpc/be
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { type BetterAuthOptions, betterAuth } from 'better-auth'
 import { admin, organization } from 'better-auth/plugins'
+import { onTestFinished } from 'vitest'
 import { cookieOf, createTrpc, FAST_PASSWORDS, ORIGIN, PASSWORD, SECRET } from './create-auth.ts'
 
 /** Options with columns of every type. */
@@ -45,13 +46,14 @@ function signedIn(headers: Headers) {
   return { cookie, headers: new Headers({ cookie }) }
 }
 
-/** An app whose procedures are guarded, and which signs users in with Better Auth. */
+/** An app whose procedures are guarded, and which signs users in with Better Auth. Closed after the test. */
 export function createApp(
   options: Omit<typeof COLUMNS, 'plugins'> & BetterAuthOptions,
   { db, ...guardOptions }: BetterAuthGuardOptions & { db: object },
 ) {
   const auth = betterAuth({ ...options, plugins: COLUMNS.plugins })
   const guard = betterAuthGuard(auth, guardOptions)
+  onTestFinished(() => guard.close())
   const { t, createContext } = createTrpc(guard, db)
   let seen: unknown
   let beforeWriting: () => Promise<unknown> = async () => undefined

@@ -1,7 +1,7 @@
 import { authStore } from '@sallyport/core/internal/server'
 import { createAuthContext, getSession } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { authRequest } from '../../src/server/auth-handle.ts'
+import { authCall, authRequest, CallHandle } from '../../src/server/auth-handle.ts'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -71,8 +71,9 @@ test('getSession(ctx) in a protected procedure notices a recent revocation', asy
 
 test('getSession(ctx) looks the session up again in an action, where revocations may not be announced', async () => {
   const { auth } = createAuthContext(server.config).headers(browser(await server.auth.signIn()).headers)
-  const request = { ...auth[authRequest], store: server.db[authStore] }
-  const ctx = { auth: { ...auth, [authRequest]: request }, db: server.db }
+  const { kind, isGet } = auth[authCall]
+  const call = { kind, isGet, store: server.db[authStore] }
+  const ctx = { auth: new CallHandle(auth[authRequest], call), db: server.db }
   for (let call = 0; call < 2; call++) await getSession(ctx)
   expect(server.auth.lookups.count).toBe(2)
 })

@@ -10,10 +10,10 @@ import {
 import { keysVersion } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { SessionRead } from '../../src/server/auth-handle.ts'
 import { MAX_READS_PER_TURN } from '../../src/server/lease-queue.ts'
 import type { LeaseSubscriber } from '../../src/server/session-lease.ts'
 import { type LeaseSubscription, subscribeToLease } from '../../src/server/session-leases.ts'
+import type { SessionRead } from '../../src/server/session-read.ts'
 import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'
 import { type FaultyStore, faultyStore } from '../support/faulty-store.ts'
 
@@ -385,7 +385,7 @@ describe('an event', () => {
     feed.publish({ sessionId: null, userId: null })
     expect(auth.lookups.count).toBe(MAX_READS_PER_TURN)
     for (const { lease } of subscribed) expect(lease.pending()).not.toBeNull()
-    await pass(5)
+    await Promise.all(subscribed.map(({ lease }) => lease.pending()))
     expect(auth.lookups.count).toBe(MAX_READS_PER_TURN + 1)
     for (const { lease } of subscribed) expect(lease.pending()).toBeNull()
   })

@@ -3,9 +3,9 @@ import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
 import { checkSchema, INTERNAL_SCHEMA } from '../schema/internal-tables.ts'
 import { driverOf } from './drivers/client-driver.ts'
 import type { PostgresClient, PostgresHttpClient } from './drivers/clients.ts'
-import type { PostgresDriver, Query } from './drivers/driver.ts'
+import type { PostgresDriver } from './drivers/driver.ts'
 import { urlDriver } from './drivers/url-driver.ts'
-import { statementNames } from './statement-names.ts'
+import { type NamedQuery, statementNames } from './statement-names.ts'
 
 const MAX_BATCH = 256
 
@@ -17,7 +17,7 @@ export interface PostgresConnector {
   /** Runs named statements, unless a pooler mixes up their names. */
   readonly driver: PostgresDriver
   /** Makes a connection run unnamed statements once the driver does. */
-  readonly named: (query: Query) => Query
+  readonly named: NamedQuery
   readonly lookupTimeoutMs: number
   /** How many sessions a statement reads, and how many such statements run at once. */
   readonly lookups: { readonly batchSize: number; readonly parallel: number }
@@ -67,7 +67,7 @@ export async function connectPostgres(
     typeof source === 'string' ? await urlDriver(checkUrl(source), settings) : driverOf(source.pool, settings)
   const named = statementNames()
   return {
-    driver: { ...driver, query: named(driver.query) },
+    driver: { ...driver, query: (statement) => named(driver.query, statement) },
     named,
     lookupTimeoutMs,
     lookups: { batchSize, parallel: batchSize === 1 ? poolSize : 1 },

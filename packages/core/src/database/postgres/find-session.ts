@@ -12,7 +12,7 @@ import { type LookupValues, sessionOf } from '../../session/session-row.ts'
 import { type SessionSql, tokenStatement } from '../find-session-sql.ts'
 import type { StoreMapping } from '../schema/mapping.ts'
 import type { PostgresConnector } from './connect.ts'
-import type { LookupConnection, Query, Statement } from './drivers/driver.ts'
+import type { LookupConnection, Query, Statement, StatementResult } from './drivers/driver.ts'
 import { orUnavailable, sqlState, UNDEFINED_TABLE } from './drivers/errors.ts'
 import { onPrimary } from './drivers/primary.ts'
 import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
@@ -69,15 +69,15 @@ export function postgresLookups(
   const added = addedLists(columns)
   const dedicated = limits.parallel === 1 ? driver.openLookups : undefined
 
-  async function run<Row>(
+  function run<Row>(
     { lookUp }: LookupConnection,
     { text, name }: Named,
     values: readonly unknown[],
-  ): Promise<Row[]> {
+  ): Promise<StatementResult<Row>> {
+    const statement = { text, name, values, rowMode: 'array' } as const
     // The driver's own `query` is named already.
-    const query = dedicated ? named(lookUp) : lookUp
-    const result = query<Row>({ text, name, values, rowMode: 'array' })
-    return (await withDeadline(result, timeoutMs)).rows
+    const result = dedicated ? named<Row>(lookUp, statement) : lookUp<Row>(statement)
+    return withDeadline(result, timeoutMs)
   }
 
   async function findAll(
@@ -86,11 +86,12 @@ export function postgresLookups(
   ): Promise<(StoredSession | null)[]> {
     const [key] = keys
     if (key !== undefined && keys.length === 1) {
-      const [row] = await run<LookupValues>(connection, single, [key.sessionId, key.userId])
+      const { rows } = await run<LookupValues>(connection, single, [key.sessionId, key.userId])
+      const [row] = rows
       return [row === undefined ? null : sessionOf(key, row, added)]
     }
     const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
-    const rows = await run<[place: number, ...LookupValues]>(connection, batch, values)
+    const { rows } = await run<[place: number, ...LookupValues]>(connection, batch, values)
     const sessions: (StoredSession | null)[] = keys.map(() => null)
     for (const [place, ...values] of rows) {
       const key = keys[place - 1]

@@ -49,8 +49,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     if (connection === undefined || running.size >= parallel) return
     rejectLate()
     if (queue.length === 0) return
-    const batch = queue.slice(0, batchSize)
-    queue = queue.slice(batchSize)
+    const batch = queue.splice(0, batchSize)
     const statement = run(connection, batch).then(() => {
       running.delete(statement)
       send()
@@ -63,9 +62,10 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
   function rejectLate(): void {
     const respondsAt = performance.now() + lastDurationMs
     const first = queue.findIndex(({ deadline }) => deadline >= respondsAt)
-    const late = queue.splice(0, first === -1 ? queue.length : first)
     // The stack of an error costs more than the rest of a lookup.
-    if (late.length > 0) rejectAll(late, new DeadlineError('No response in time'))
+    if (first === 0 || queue.length === 0) return
+    const late = queue.splice(0, first === -1 ? queue.length : first)
+    rejectAll(late, new DeadlineError('No response in time'))
   }
 
   async function run(connection: LookupConnection, batch: readonly Lookup[]): Promise<void> {
@@ -131,8 +131,8 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
 
 /** Spreads a large batch over several turns of the event loop, since each result resumes its caller. */
 function resolveAll(batch: readonly Lookup[], sessions: readonly (StoredSession | null)[]): void {
-  for (const [index, { resolve }] of batch.slice(0, MAX_RESULTS_PER_TURN).entries())
-    resolve(sessions[index] ?? null)
+  for (let index = 0; index < Math.min(batch.length, MAX_RESULTS_PER_TURN); index++)
+    batch[index]?.resolve(sessions[index] ?? null)
   if (batch.length > MAX_RESULTS_PER_TURN)
     setImmediate(resolveAll, batch.slice(MAX_RESULTS_PER_TURN), sessions.slice(MAX_RESULTS_PER_TURN))
 }

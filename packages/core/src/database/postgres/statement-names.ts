@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Query, Statement } from './drivers/driver.ts'
+import type { Query, Statement, StatementResult } from './drivers/driver.ts'
 import { sqlState } from './drivers/errors.ts'
 
 /** The name exists on this connection already, or doesn't exist: a pooler has switched the connection. */
@@ -8,12 +8,15 @@ const FOREIGN_NAMES = new Set<unknown>(['42P05', '26000'])
 /** `cached plan must not change result type`: a column was altered after the statement was prepared. */
 const OUTDATED_PLAN = '0A000'
 
+/** Runs a statement with `query`. */
+export type NamedQuery = <Row>(query: Query, statement: Statement) => Promise<StatementResult<Row>>
+
 /**
  * Runs named statements until a pooler mixes up their names. From then on, all are unnamed: each is parsed
  * again, but works on any connection. When the app alters a column, statements get new names, so every
  * connection prepares them again. The statement that failed is retried once.
  */
-export function statementNames(): (query: Query) => Query {
+export function statementNames(): NamedQuery {
   let isNamed = true
   /** How often columns were altered. */
   let version = 0
@@ -29,7 +32,7 @@ export function statementNames(): (query: Query) => Query {
     )
   }
 
-  return (query) => (statement) => {
+  return (query, statement) => {
     if (statement.name === undefined) return query(statement)
     if (!isNamed) return query(withoutName(statement))
     const tried = version

@@ -5,11 +5,11 @@ import type { SessionKey } from '../../session/session.ts'
 import type { SessionSql } from '../find-session-sql.ts'
 import type { OpenFeed } from './driver.ts'
 
-/** How often the version of the file is read. */
-const POLL_MS = 100
+/** The version of the file is read at least so often, which takes a few microseconds. */
+const MAX_POLL_MS = 100
 
 /** The time between passes. On a file that another tool migrates, at most four run in a second. */
-export const PASS_MS: { readonly own: number; readonly mapped: number } = { own: POLL_MS, mapped: 250 }
+export const PASS_MS: { readonly own: number; readonly mapped: number } = { own: 25, mapped: 250 }
 
 /** The share of the time that passes may take. */
 const MAX_SHARE = 0.1
@@ -48,6 +48,7 @@ export function pollingFeed({ read, readVersion, passMs }: PollingOptions): Open
   const failures = createFailureSource()
   const { subscribe } = local
   const watched = new Map<string, Watched>()
+  const pollMs = Math.min(passMs, MAX_POLL_MS)
   let polling: AbortController | null = null
   let isClosed = false
 
@@ -75,7 +76,7 @@ export function pollingFeed({ read, readVersion, passMs }: PollingOptions): Open
       }
       if (isPass) dueAt = startedAt + Math.max(passMs, busyMs / MAX_SHARE)
       const untilDue = dueAt - performance.now()
-      const pauseMs = untilDue > 0 ? Math.min(untilDue, POLL_MS) : POLL_MS
+      const pauseMs = untilDue > 0 ? Math.min(untilDue, pollMs) : pollMs
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => {})
     }
   }

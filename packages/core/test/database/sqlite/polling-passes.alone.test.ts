@@ -75,7 +75,7 @@ async function listen({ feed }: ReturnType<typeof openFeed>, number = 1) {
 }
 
 describe('a pass', () => {
-  test('publishes only what changed, within 100 ms', async () => {
+  test('publishes only what changed, within 25 ms', async () => {
     const opened = openFeed()
     const [ada, eve] = [await listen(opened, 1), await listen(opened, 2)]
     opened.write('s1', 'banned')
@@ -104,7 +104,7 @@ describe('a pass', () => {
   })
 
   test.each([
-    { file: 'a file that we migrate', passMs: PASS_MS.own, intervals: [100] },
+    { file: 'a file that we migrate', passMs: PASS_MS.own, intervals: [25] },
     { file: 'a mapped file', passMs: PASS_MS.mapped, intervals: [250] },
   ])('of $file starts as soon as it is due: every $passMs ms', async ({ passMs, intervals }) => {
     const opened = openFeed({ passMs })
@@ -119,9 +119,9 @@ describe('a pass', () => {
   })
 
   test("doesn't back off because it waits for a lock", async () => {
-    const opened = openFeed({ lockedMs: 50 })
+    const opened = openFeed({ lockedMs: 20 })
     await listen(opened)
-    expect(await opened.intervals()).toEqual(new Set([100]))
+    expect(await opened.intervals()).toEqual(new Set([25]))
   })
 
   test('is retried after an error', async () => {

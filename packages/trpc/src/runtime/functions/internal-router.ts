@@ -7,7 +7,7 @@ import {
   readCredentials,
 } from '@sallyport/core/internal/server'
 import { type AnyTRPCRouter, initTRPC, TRPCError } from '@trpc/server'
-import { type AuthHandle, authRequest } from '../../server/auth-handle.ts'
+import { type AuthHandle, authCall, authRequest, CallHandle } from '../../server/auth-handle.ts'
 import { createAuthContext, type DatabaseContext } from '../../server/context.ts'
 import { isObject } from '../call/envelope.ts'
 import type { EndpointCall, EndpointResponse, SessionJson } from '../http-adapter.ts'
@@ -48,7 +48,7 @@ export function createInternalRouter(
     })
     const known = identity !== null && (await provesActor(identity, handle)) ? { identity } : {}
     // The other process has checked whether a GET may write. Here it may be the method of an upgrade.
-    const auth = { ...handle, [authRequest]: { ...handle[authRequest], ...known, isGet: false } }
+    const auth = new CallHandle(handle[authRequest], { kind: handle[authCall].kind, ...known, isGet: false })
     const endpoint = methodOf(getAuth?.({ auth, db }).api ?? {}, name)
     if (endpoint === null)
       throw new TRPCError({ code: 'BAD_REQUEST', message: `auth.api.${name} was not found` })

@@ -4,6 +4,7 @@ import { backOff } from '../../../protocol.ts'
 import { RECONNECT_PAUSE } from './attempts.ts'
 import type { LookupConnection, LookupConnections, LookupEvents, Query } from './driver.ts'
 import { pgQuery } from './pg-driver.ts'
+import { pgLookup } from './pg-lookup.ts'
 
 /** One connection runs the lookups, the other is a standby. */
 const CONNECTIONS = 2
@@ -52,8 +53,9 @@ export function lookupConnections(
   async function addConnection(): Promise<void> {
     const client = await connect()
     if (isClosed) return void client.end()
-    const lookUp = pgQuery(client)
-    const query: Query = (statement) => withDeadline(lookUp(statement), timeoutMs)
+    const lookUp = pgLookup(client)
+    const run = pgQuery(client)
+    const query: Query = (statement) => withDeadline(run(statement), timeoutMs)
     const connection = { client, query, lookUp }
     preparing = prepare(connection)
     await preparing.catch((error: unknown) => {

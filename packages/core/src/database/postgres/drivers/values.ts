@@ -42,7 +42,7 @@ export function decodeRows<Row>(rows: readonly unknown[], columns: readonly Colu
   })
 }
 
-function decodeValue(value: unknown, type: number | undefined): unknown {
+export function decodeValue(value: unknown, type: number | undefined): unknown {
   if (value === null) return null
   if (type === TIMESTAMPTZ) return value instanceof Date ? value : new Date(String(value))
   if (type === BIGINT) return String(value)

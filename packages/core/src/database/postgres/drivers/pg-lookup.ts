@@ -1,0 +1,94 @@
+import type { Client, Connection, Submittable } from 'pg'
+import type { Query, Statement, StatementResult } from './driver.ts'
+import { type Column, decodeValue, encodeValue } from './values.ts'
+
+type Decode = (text: string) => unknown
+
+/**
+ * Runs statements that read rows as arrays. `pg` asks for the columns with every run, which takes a tenth of
+ * a lookup. This asks once for each named statement: if they change, the server rejects the statement.
+ */
+export function pgLookup(client: Client): Query {
+  const prepared = new Map<string, readonly Decode[]>()
+  const decoderOf = ({ dataTypeID }: Column): Decode => {
+    const parse = client.getTypeParser(dataTypeID, 'text')
+    return (text) => decodeValue(parse(text), dataTypeID)
+  }
+  return <Row>(statement: Statement) =>
+    new Promise<StatementResult<Row>>((resolve, reject) => {
+      client.query(new Lookup<Row>(statement, { prepared, decoderOf, resolve, reject }))
+    })
+}
+
+interface LookupContext<Row> {
+  /** The columns of the named statements that this connection has prepared. */
+  readonly prepared: Map<string, readonly Decode[]>
+  readonly decoderOf: (column: Column) => Decode
+  resolve(result: StatementResult<Row>): void
+  reject(error: unknown): void
+}
+
+/** A statement whose messages the client passes on. Tools that trace queries read its own members. */
+class Lookup<Row> implements Submittable {
+  readonly text: string
+  readonly name: string
+  readonly values: readonly unknown[]
+  readonly #context: LookupContext<Row>
+  readonly #rows: Row[] = []
+  #columns: readonly Decode[] | undefined
+  #error: unknown = null
+
+  constructor({ text, name = '', values = [] }: Statement, context: LookupContext<Row>) {
+    this.text = text
+    this.name = name
+    this.values = values
+    this.#context = context
+    this.#columns = context.prepared.get(name)
+  }
+
+  submit(connection: Connection): void {
+    const { text, name } = this
+    // Sends all messages together.
+    connection.stream.cork()
+    if (this.#columns === undefined) {
+      connection.parse({ text, name, types: [] }, true)
+      // Before the values, which may be invalid: the statement is prepared then, too.
+      connection.describe({ type: 'S', name }, true)
+    }
+    connection.bind({ statement: name, values: this.values.map(toParameter) }, true)
+    connection.execute(null, true)
+    connection.sync()
+    connection.stream.uncork()
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
+    const { decoderOf, prepared } = this.#context
+    this.#columns = fields.map(decoderOf)
+    if (this.name !== '') prepared.set(this.name, this.#columns)
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    try {
+      const row = fields.map((text, index) => (text === null ? null : this.#columns?.[index]?.(text)))
+      this.#rows.push(row as Row)
+    } catch (error) {
+      this.#error = error
+    }
+  }
+
+  handleCommandComplete(): void {}
+
+  handleError(error: unknown): void {
+    this.#context.reject(error)
+  }
+
+  handleReadyForQuery(): void {
+    const rows = this.#rows
+    if (this.#error === null) this.#context.resolve({ rows, rowCount: rows.length, command: 'SELECT' })
+    else this.#context.reject(this.#error)
+  }
+}
+
+function toParameter(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(encodeValue(value))
+}

@@ -1,0 +1,177 @@
+import type { AuthConfig, AuthDatabase, AuthStore, Identity, RequestKind } from '@sallyport/core'
+import { identify } from '@sallyport/core'
+import { clientAddress, isUnavailable, readCredentials, reportFailure } from '@sallyport/core/internal/server'
+import type { AuthRequestOptions, RenewSession, SentRequest, Transport } from './sent-request.ts'
+import { isCurrent, readSession, type SessionRead } from './session-read.ts'
+import type { SocketLimiter } from './socket-limiter.ts'
+
+interface Step1 {
+  readonly kind: RequestKind
+  /** Replaced by the identity once Step 1 has passed. */
+  result: Promise<Identity> | Identity
+}
+
+const MAX_SHARED_READ_MS = 1_000
+
+/** The credentials of one HTTP request or WebSocket connection. Runs both steps for all of its calls. */
+export class AuthRequest {
+  readonly request: SentRequest
+  readonly transport: Transport
+  readonly config: AuthConfig
+  readonly kind: RequestKind
+  readonly carriesStreams: boolean
+  readonly remoteAddress: string | null
+  readonly #shared: AuthRequestOptions['shared']
+  readonly #connection: AuthRequestOptions['connection']
+  readonly #renew: RenewSession | undefined
+  #step1: Step1 | null = null
+  #lastRead: { kind: RequestKind; startedAt: number; result: Promise<SessionRead> } | null = null
+  #wasChecked = false
+  #handshake: Promise<void> | null = null
+  #isAwaited = false
+
+  constructor(request: SentRequest, options: AuthRequestOptions) {
+    this.request = request
+    this.transport = options.transport
+    this.config = options.shared.config
+    this.kind = options.kind
+    this.carriesStreams = options.carriesStreams
+    this.remoteAddress = options.remoteAddress ?? null
+    this.#shared = options.shared
+    this.#connection = options.connection
+    this.#renew = options.renew
+  }
+
+  /** Absent over HTTP, and without `webSocketOptions`. */
+  get limiter(): SocketLimiter | undefined {
+    return this.#connection?.limiter
+  }
+
+  get ownDb(): AuthDatabase | undefined {
+    return this.#shared.ownDb
+  }
+
+  /** Whether tRPC received it as GET, as when a user opens a link. */
+  get isGet(): boolean {
+    const { method } = this.request
+    return this.transport === 'http' && (method === 'GET' || method === 'HEAD')
+  }
+
+  address(): string | null {
+    const forwardedFor = this.request.header('x-forwarded-for')
+    return clientAddress(this.remoteAddress, forwardedFor, this.#shared.trustsProxy)
+  }
+
+  hasSessionCookie(): boolean {
+    return readCredentials(this.request.header, this.config).sessionCookie !== null
+  }
+
+  /** Whether Step 1 has proved who the caller is, so Step 2 rejected what failed. */
+  isIdentified(): boolean {
+    return this.#step1 !== null && !(this.#step1.result instanceof Promise)
+  }
+
+  /** Whether Step 1 has run: the response may be meant for this caller alone. */
+  wasChecked(): boolean {
+    return this.#wasChecked
+  }
+
+  /** Checks the credentials at once: Step 1, and then Step 2 if there is a store. */
+  beginHandshake(store: AuthStore | undefined): void {
+    this.#handshake = this.#checkHandshake(store)
+    this.#handshake.catch(() => {})
+  }
+
+  /** Runs both steps. Over HTTP, calls of a request share a read for 1 s, or until anything is revoked. */
+  authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead> {
+    const last = this.#lastRead
+    // The promise itself, so the calls of a batch continue in order.
+    if (last?.kind !== kind || performance.now() - last.startedAt > MAX_SHARED_READ_MS)
+      return this.authenticateFresh(store, kind)
+    return this.#shareRead(last.result, store, kind)
+  }
+
+  /** Runs both steps with a read that no other call has used. */
+  authenticateFresh(store: AuthStore, kind: RequestKind): Promise<SessionRead> {
+    if (this.transport === 'ws') return this.#runSteps(store, kind)
+    const startedAt = performance.now()
+    const result = this.#runSteps(store, kind)
+    this.#lastRead = { kind, startedAt, result }
+    return result
+  }
+
+  async #shareRead(result: Promise<SessionRead>, store: AuthStore, kind: RequestKind): Promise<SessionRead> {
+    const read = await result
+    // The read began before this call: a revocation since then must not be missed.
+    return isCurrent(read, store, this.config) ? read : await this.authenticateFresh(store, kind)
+  }
+
+  async #runSteps(store: AuthStore, kind: RequestKind): Promise<SessionRead> {
+    // A call during the handshake fails with its reason. Only then does a ban close the connection.
+    if (this.#handshake !== null) {
+      this.#isAwaited = true
+      await this.#handshake.catch((error: unknown) => this.#fail(error))
+    }
+    const identified = this.#identifyOnce(kind)
+    const identity = identified instanceof Promise ? await identified : identified
+    try {
+      const first = await readSession(identity, store, this.config)
+      const read = this.#renew === undefined ? first : await this.#renewIfDue(first, this.#renew)
+      this.#connection?.onRead(read)
+      return read
+    } catch (error) {
+      return this.#fail(error)
+    }
+  }
+
+  /** Runs Step 1 once. A connection keeps its identity when the JWT expires: the session row decides. */
+  #identifyOnce(callKind: RequestKind): Promise<Identity> | Identity {
+    this.#wasChecked = true
+    const kind = this.kind === 'upgrade' ? this.kind : callKind
+    if (this.#step1?.kind === kind) return this.#step1.result
+    const result = identify(this.request, kind, this.config)
+    const step1: Step1 = { kind, result }
+    this.#step1 = step1
+    result.then(
+      (identity) => {
+        step1.result = identity
+      },
+      (error: unknown) => {
+        if (!isUnavailable(error)) return
+        this.#step1 = null
+        this.#lastRead = null
+      },
+    )
+    return result
+  }
+
+  /** No call relies on this read: the session may have been revoked before the call came. */
+  async #checkHandshake(store: AuthStore | undefined): Promise<void> {
+    try {
+      const identity = await this.#identifyOnce(this.kind)
+      if (store === undefined) return
+      this.#connection?.onRead(await readSession(identity, store, this.config))
+    } catch (error) {
+      // A call that waits reports it under its own path.
+      const step = this.isIdentified() ? 'step2' : 'step1'
+      if (!this.#isAwaited) reportFailure(error, { path: 'handshake', step }, this.config)
+      throw error
+    } finally {
+      this.#handshake = null
+    }
+  }
+
+  async #renewIfDue(read: SessionRead, renew: RenewSession): Promise<SessionRead> {
+    const addHeaders = await renew(read, this.request)
+    if (addHeaders === null) return read
+    // The session may have ended meanwhile.
+    const again = await readSession(read.identity, read.store, this.config)
+    addHeaders()
+    return again
+  }
+
+  #fail(error: unknown): never {
+    this.#connection?.onError(error)
+    throw error
+  }
+}
