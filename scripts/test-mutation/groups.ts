@@ -45,7 +45,14 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     tests: [`${CORE}/test/{request/{cookie,credentials,origin},session/session-cookie-proof}.test.ts`],
   },
   'core-jwt': { mutate: [`${CORE}/src/jwt/*.ts`], tests: [`${CORE}/test/jwt/*.test.ts`] },
-  'core-session': { mutate: [`${CORE}/src/session/*.ts`], tests: [`${CORE}/test/session/*.test.ts`] },
+  'core-session': {
+    mutate: [`${CORE}/src/session/!(read-date).ts`],
+    tests: [`${CORE}/test/session/*.test.ts`],
+  },
+  'core-dates': {
+    mutate: [`${CORE}/src/session/read-date.ts`],
+    tests: [`${CORE}/test/session/read-date.test.ts`],
+  },
   'core-keys': {
     mutate: [`${CORE}/src/keys/!(dynamic-jwks).ts`],
     tests: [`${CORE}/test/keys/!(dynamic-jwks).test.ts`],
