@@ -9,6 +9,9 @@ import { isDrawn, type Sample } from './plugins.ts'
 import { printFigures, printMutants } from './report.ts'
 import { runGroup } from './run-group.ts'
 
+/** A mutant for so many characters of source, on average. */
+const CHARACTERS_PER_MUTANT = 46
+
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -37,9 +40,6 @@ const mistakes = listMistakes(all, sample)
 for (const mistake of mistakes) console.log(`\n${mistake}`)
 console.log()
 if (!printFigures('Total', all) || mistakes.length > 0) process.exitCode = 1
-
-/** A mutant for so many characters of source, on average. */
-const CHARACTERS_PER_MUTANT = 40
 
 function draw(size: number, seed: number): Sample {
   const files = groups.flatMap(([, { mutate }]) => globSync([...mutate]))
