@@ -37,11 +37,10 @@ export async function issueJwt(
   const issuedAt = Math.floor(now.getTime() / 1000)
   const sessionExpires = Math.floor(session.expiresAt.getTime() / 1000)
   const expires = Math.min(issuedAt + config.jwtLifetimeSeconds, sessionExpires)
-  // The claims that ours don't always override.
-  const { nbf: _, cookieHash: __, ...added }: JWTPayload = { ...payload }
+  // The only registered claim that ours don't override.
+  const { nbf: _, ...added }: JWTPayload = { ...payload }
   const { id: sessionId, userId, version = 1, cookieHash } = session
-  const bound = cookieHash !== undefined && { cookieHash }
-  const token = await new SignJWT({ ...added, sessionId, userId, version, ...bound })
+  const token = await new SignJWT({ ...added, sessionId, userId, version, cookieHash })
     .setProtectedHeader({ alg: key.alg, typ: JWT_TYPE, kid: key.kid })
     .setIssuer(config.issuer)
     .setAudience(config.audience)

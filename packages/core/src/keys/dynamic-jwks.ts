@@ -49,7 +49,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
 
   /** Concurrent callers share one fetch. Rejects during the pause after a failure. */
   async function refresh(): Promise<void> {
-    if (pendingFetch === undefined && now() < nextAttemptAt) throw unavailable()
+    if (now() < nextAttemptAt) throw unavailable()
     pendingFetch ??= fetchKeys().finally(() => {
       pendingFetch = undefined
     })

@@ -60,8 +60,8 @@ export function readCookie(
 /** Unlike `trim()`, keeps white space that belongs to the value (RFC 9110 section 5.6.3). */
 function trimmed(text: string): string {
   let [start, end] = [0, text.length]
-  while (start < end && isWhiteSpace(text[start])) start++
-  while (end > start && isWhiteSpace(text[end - 1])) end--
+  while (isWhiteSpace(text[start])) start++
+  while (isWhiteSpace(text[end - 1])) end--
   return text.slice(start, end)
 }
 

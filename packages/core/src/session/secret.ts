@@ -43,7 +43,6 @@ export async function versionOfSecret(secret: string, family: string): Promise<n
   if (!isBase64url(secret)) return null
   const bytes = new Uint8Array(base64url.decode(secret))
   const signedBytes = RANDOM_BYTES + VERSION_BYTES
-  if (bytes.length <= signedBytes) return null
   const [signed, mac] = [bytes.slice(0, signedBytes), bytes.slice(signedBytes)]
   if (!(await crypto.subtle.verify('HMAC', await importFamily(family), mac, signed))) return null
   return new DataView(signed.buffer).getUint32(RANDOM_BYTES)

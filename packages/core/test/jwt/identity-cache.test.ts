@@ -47,3 +47,10 @@ test('is cleared by the first entry of another version', () => {
   expect(cache.get('old', 2)).toBeUndefined()
   expect(cache.get('new', 2)).toEqual(identity('bob'))
 })
+
+test('ignores what was verified with a set that was replaced in the meantime', () => {
+  const cache = createIdentityCache(2)
+  cache.set('new', 2, identity('ada'))
+  cache.set('old', 1, identity('eve'))
+  expect([cache.get('old', 1), cache.get('old', 2), cache.size]).toEqual([undefined, undefined, 1])
+})

@@ -137,6 +137,13 @@ describe('accepts a token of a declared issuer', () => {
     expect(await result(sign(theirClaims(), theirs, JWT), fetched)).toBe('accepted')
   })
 
+  test('and takes neither a version nor the hash of a cookie from it: only our own tokens prove them', async () => {
+    const token = await sign({ ...theirClaims(), version: 1, cookieHash: 'sha256:00' }, theirs, JWT)
+    const identity = await verifyJwt(token, config)
+    expect(identity).toMatchObject({ version: null })
+    expect(identity).not.toHaveProperty('cookieHash')
+  })
+
   test('and then looks its session up in the database', async () => {
     const auth = await createTestAuth({ bearer: true, trustedIssuers: [theirIssuer] })
     const { userId, sessionId } = await auth.signIn()

@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey } from 'node:crypto'
-import { staticJwks } from '@sallyport/core'
+import { staticJwks, verifyJwt } from '@sallyport/core'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { CompactSign, importJWK } from 'jose'
 import { describe, expect, test } from 'vitest'
@@ -245,6 +245,35 @@ test('a key that can be read but not imported is 503, because the token could be
   const offTheCurve = { ...toPublicJwk(es256), x: 'A'.repeat(43), y: 'A'.repeat(43) }
   const token = forge({ header: { ...header, alg: 'ES256', kid: es256.kid }, key: es256 })
   expect(await reasonOf(verifyJws(token, staticJwks({ keys: [offTheCurve] })))).toBe('KEYS_UNAVAILABLE')
+})
+
+test('a key set that fails is 503, and its error is the cause', async () => {
+  const cause = new Error('no connection')
+  const findKey = () => Promise.reject(cause)
+  await expect(verifyJws(valid, { ...keySet, findKey })).rejects.toMatchObject({
+    reason: 'KEYS_UNAVAILABLE',
+    cause,
+  })
+})
+
+test.each([
+  ['a header that is not JSON', forge({ header: 'alg=Ed25519' }), SyntaxError],
+  ['a wrong signature', forge({ key: unknownKey }), Error],
+  ['a payload that is not JSON', forge({ payload: 'sub=ada' }), SyntaxError],
+])('the error of a token with %s has a cause', async (_name, token, cause) => {
+  await expect(verifyJwt(token, gate.config)).rejects.toMatchObject({
+    reason: 'TOKEN_INVALID',
+    cause: expect.any(cause),
+  })
+})
+
+test('only tokens of other issuers may have unknown members in their header, and none that is unsafe', async () => {
+  const verify = (member: object, isOwn?: boolean) =>
+    reasonOf(verifyJws(withHeader(member), keySet, isOwn === undefined ? {} : { isOwn }))
+  expect(await verify({ cat: 'session' })).toBe('TOKEN_INVALID')
+  expect(await verify({ cat: 'session' }, false)).toBe('accepted')
+  for (const unsafe of [{ jwk: {} }, { x5c: [] }, { crit: ['cat'] }])
+    expect(await verify({ cat: 'session', ...unsafe }, false)).toBe('TOKEN_INVALID')
 })
 
 test('accepts a token that another library signed', async () => {

@@ -73,3 +73,9 @@ test.each<[string, Proof['verify']]>([
   expect(await verifyProof('token', proof, config)).toMatchObject({ userId: 'u1', version: null })
   expect(verify).toHaveBeenCalledTimes(2)
 })
+
+test('a proof that fails is the cause of the error', async () => {
+  const cause = new Error('no connection')
+  const proof: Proof = { readToken: () => null, verify: () => Promise.reject(cause) }
+  await expect(verifyProof('token', proof, openScene().config)).rejects.toMatchObject({ cause })
+})

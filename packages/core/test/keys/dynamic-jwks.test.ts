@@ -475,3 +475,30 @@ test('requests JSON, and sends no credentials', async () => {
   for (const name of ['cookie', 'authorization', 'referer', 'origin'])
     expect(headers[0]).not.toHaveProperty(name)
 })
+
+test('without options, uses the fetch and the clock of the runtime', async () => {
+  const server = await startJwksServer(publish([a]))
+  const keySet = dynamicJwks(server.url)
+  expect(await keySet.findKey(a.kid)).toMatchObject({ kid: a.kid })
+  await keySet.ready()
+  expect(server.requests).toBe(1)
+})
+
+test('a failure is reported with its code and its cause, and as over when a fetch succeeds', async () => {
+  const scene = await setScene(publish([{ ...a, kid: '' }]))
+  const seen: unknown[] = []
+  scene.keySet.failures?.follow((failure, last) => seen.push([failure?.code ?? 'over', last.code]))
+  expect(await lookUp(scene, a.kid)).toBe('KEYS_UNAVAILABLE')
+  expect(scene.keySet.failures?.current).toMatchObject({
+    code: 'KEYS_UNAVAILABLE',
+    cause: { message: 'JWKS: keys[0].kid must be 1 to 128 printable characters' },
+  })
+  scene.server.answer = publish([a])
+  scene.advance(MINUTE)
+  expect(await lookUp(scene, a.kid)).toBe(a.kid)
+  expect(scene.keySet.failures?.current).toBeNull()
+  expect(seen).toEqual([
+    ['KEYS_UNAVAILABLE', 'KEYS_UNAVAILABLE'],
+    ['over', 'KEYS_UNAVAILABLE'],
+  ])
+})

@@ -213,6 +213,7 @@ describe('a revoked key', () => {
       revoked: [a.kid],
     })
     expect(publicKeys(two)).not.toHaveProperty('revoked')
+    expect(JSON.parse(formatKeyRing(two))).not.toHaveProperty('revoked')
   })
 })
 

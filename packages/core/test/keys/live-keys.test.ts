@@ -26,6 +26,12 @@ test('a key is known, then gone or revoked', async () => {
   expect([a, b].map(({ kid }) => live.findKey(kid))).toEqual([undefined, undefined])
 })
 
+test('lists the keys of the set', async () => {
+  const live = createLiveKeys()
+  await live.replace([a, ec], [])
+  expect(Array.from(live.keys(), ({ kid }) => kid)).toEqual([a.kid, ec.kid])
+})
+
 test("a revoked key isn't valid, even if it is still among the keys", async () => {
   const live = createLiveKeys()
   await live.replace([a, b], [a.kid])

@@ -4,6 +4,7 @@ import { parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { describe, expect, test } from 'vitest'
 import { toPublicJwk } from '../../src/keys/key-ring.ts'
+import { parsePublicJwks } from '../../src/keys/policy.ts'
 
 const [ed25519, es256] = await Promise.all([createSigningKey('Ed25519'), createSigningKey('ES256')])
 const ed = toPublicJwk(ed25519)
@@ -49,6 +50,7 @@ describe("rejects a value that isn't a JWK Set", () => {
     ],
     ['null', null, notASet],
     ['an empty text', '', `${notJson}: it is empty. ${cure}`],
+    ['white space', ' \n', `${notJson}: it is empty. ${cure}`],
     ['a byte order mark before it', `\uFEFF${text}`, `${notJson}: it starts with a byte order mark. ${cure}`],
     ['single quotes around it', `'${text}'`, `${notJson}: it is in quotes. ${cure}`],
     ['JSON in JSON', JSON.stringify(text), notASet],
@@ -149,6 +151,21 @@ describe('the message describes the valid values', () => {
   ])('%s must be %s', (member, what, key) => {
     expect(rejectionOf({ keys: [key] })).toBe(`JWKS: keys[0].${member} must be ${what}`)
   })
+})
+
+test.each([
+  ['JWKS', 'keys create --env .env'],
+  ['SERVICE_JWKS', 'keys create --prefix SERVICE_ --env .env'],
+  ['JWKS_OF_SERVICE', 'keys create --prefix JWKS_OF_SERVICE --env .env'],
+])('the message about a missing %s has the command that sets it', (name, command) => {
+  expect(rejectionOf(undefined, (jwks) => staticJwks(jwks, { name }))).toContain(`${name} is not set`)
+  expect(rejectionOf(undefined, (jwks) => staticJwks(jwks, { name }))).toContain(`sallyport ${command}\``)
+})
+
+test('two sets that differ only in the order of members are the same', () => {
+  const reversed = Object.fromEntries(Object.entries(ed).reverse())
+  const parse = (key: object) => JSON.stringify(parsePublicJwks({ keys: [key] }, 'JWKS'))
+  expect(parse(reversed)).toBe(parse(ed))
 })
 
 test('ignores changes to the set after it was read', async () => {

@@ -35,6 +35,11 @@ test('no two keys are equal', async () => {
   expect(one.kid).not.toBe(other.kid)
 })
 
+test('no kid starts with a dash, which the command line would read as an option', async () => {
+  const keys = await Promise.all(Array.from({ length: 400 }, () => createSigningKey()))
+  expect(keys.filter(({ kid }) => kid.startsWith('-'))).toEqual([])
+})
+
 test('the first key signs, and all are published', async () => {
   const [first, second] = await Promise.all([createSigningKey('Ed25519'), createSigningKey('ES256')])
   const keys = parseSigningKeys(JSON.stringify({ keys: [first, second] }))

@@ -1,6 +1,6 @@
 import { type AuthConfig, defineAuthConfig } from '@sallyport/core'
 import { readCredentials } from '@sallyport/core/internal/server'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { incoming } from '../support/incoming.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { createTokenGate } from '../support/token-gate.ts'
@@ -124,12 +124,34 @@ describe('the session header', () => {
     })
   })
 
+  test('is ignored if the session cookie is that of another library', () => {
+    const config = { ...withBearer, sessionCookie: 'other' }
+    const headers = { 'x-sallyport-session': 's2.secret', cookie: 'service.jwt=a.b.c; other=%2B' }
+    expect(read(headers, config)).toEqual({
+      transport: 'cookie',
+      token: 'a.b.c',
+      sessionCookie: { sessionId: '', secret: '+' },
+    })
+    expect(read({ cookie: 'service.session=s1.x' }, config)).toMatchObject({ sessionCookie: null })
+  })
+
   test('alone means no session if its value is `none`; a cookie names one', () => {
     expect(read({ cookie: 'service.session=none' }, withBearer)).toMatchObject({
       transport: 'cookie',
       sessionCookie: { sessionId: 'none', secret: '' },
     })
   })
+})
+
+test('a proof reads its own token, and a bearer token disables the cookies', () => {
+  const readToken = vi.fn(() => 'token')
+  const proof = { readToken, verify: () => Promise.reject(new Error('not called')) }
+  const cookie = 'service.jwt=a; service.session=s1.x'
+  const credentials = { token: 'token', sessionCookie: null }
+  const config = { ...withBearer, proof }
+  expect(read({ cookie }, config)).toEqual({ transport: 'cookie', ...credentials })
+  expect(read({ cookie, authorization: 'Bearer x' }, config)).toEqual({ transport: 'bearer', ...credentials })
+  expect(readToken.mock.calls).toEqual([[{ cookie, bearer: null }], [{ cookie, bearer: 'x' }]])
 })
 
 test.each(['service.jwt=a; service.jwt=b', 'service.session=a.b; service.session=c.d'])(

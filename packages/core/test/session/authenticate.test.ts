@@ -1,7 +1,9 @@
-import { authenticate, identify, isAuthError } from '@sallyport/core'
+import { type AuthEvent, authenticate, identify, isAuthError, type KeyStatus } from '@sallyport/core'
 import { ENDPOINTS, REASONS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { checkIdentity, validateIdentity } from '../../src/session/authenticate.ts'
+import { hashSecret } from '../../src/session/secret.ts'
 import { incoming } from '../support/incoming.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
@@ -240,6 +242,66 @@ describe('Step 2 takes from the config', () => {
     const both = { config: later, sessions: auth.database.sessions }
     expect(await reasonOf(authenticate(incoming({ cookie: ada.cookie }), 'query', both))).toBe(
       'SESSION_EXPIRED',
+    )
+  })
+})
+
+describe('an identity from an earlier request', () => {
+  const OTHER = 'https://id.example.com'
+  const { sessions } = auth.database
+  const events: AuthEvent[] = []
+
+  /** A configuration whose keys have this status, beside an issuer whose keys are all known. */
+  function configWith(status: KeyStatus) {
+    const [own] = auth.config.issuers
+    const keysThat = (each: KeyStatus) => ({ ...own.jwks, status: () => each })
+    const issuers = [
+      { ...own, jwks: keysThat(status) },
+      { ...own, issuer: OTHER, jwks: keysThat('known') },
+    ] as const
+    return { ...auth.config, issuers, onEvent: (event: AuthEvent) => void events.push(event) }
+  }
+
+  const identityOf = (cookie: string) => identify(incoming({ cookie }), 'query', auth.config)
+
+  test.each([
+    ['known', 60, auth.config.issuer, 'accepted'],
+    ['known', -60, auth.config.issuer, 'accepted'],
+    ['revoked', 60, auth.config.issuer, 'TOKEN_INVALID'],
+    ['revoked', -60, auth.config.issuer, 'TOKEN_INVALID'],
+    ['gone', 60, auth.config.issuer, 'TOKEN_INVALID'],
+    ['gone', 0, auth.config.issuer, 'accepted'],
+    ['gone', -60, auth.config.issuer, 'accepted'],
+    ['revoked', 60, OTHER, 'accepted'],
+    ['known', 60, 'https://unknown.example.com', 'TOKEN_INVALID'],
+  ] as const)(
+    'a key that is %s, a token that expires in %i s, of %s: %s',
+    async (status, seconds, issuer, reason) => {
+      const expiresAt = new Date(auth.clock.now().getTime() + seconds * 1000)
+      const identity = { ...(await identityOf(ada.cookie)), expiresAt, issuer }
+      const config = configWith(status)
+      expect(await reasonOf(validateIdentity(identity, { config, sessions }))).toBe(reason)
+      const found = await sessions.findSession(identity)
+      expect(await reasonOf((async () => checkIdentity(identity, found, config))())).toBe(reason)
+    },
+  )
+
+  test('is rejected if its session was deleted or has expired, and the rejection is reported', async () => {
+    const config = configWith('known')
+    const identity = await identityOf(ada.cookie)
+    const found = await sessions.findSession(identity)
+    const check = async (row: typeof found) => checkIdentity(identity, row, config)
+    events.length = 0
+    expect(await check(found)).toMatchObject({ id: ada.sessionId })
+    expect(await reasonOf(check(null))).toBe('SESSION_NOT_FOUND')
+    const expired = found && { ...found, expiresAt: auth.clock.now() }
+    expect(await reasonOf(check(expired))).toBe('SESSION_EXPIRED')
+    const shared = { step: 2, sessionIdHash: await hashSecret(ada.sessionId) }
+    await vi.waitFor(() =>
+      expect(events).toMatchObject([
+        { ...shared, reason: 'SESSION_NOT_FOUND' },
+        { ...shared, reason: 'SESSION_EXPIRED' },
+      ]),
     )
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { expiryOf, renewalOf, type SessionLifetimes } from '../../src/session/lifetime.ts'
+import { expiryOf, isInGrace, renewalOf, type SessionLifetimes } from '../../src/session/lifetime.ts'
 
 const DAY = 24 * 60 * 60
 const HOUR = 60 * 60
@@ -98,4 +98,16 @@ describe('a session is renewed', () => {
       renewed === null ? null : at(renewed),
     )
   })
+})
+
+test.each([
+  ['of this moment', 0, true],
+  ['30 seconds ago', 30, true],
+  ['a moment longer ago', 30.001, false],
+])('the secret before a rotation %s is still valid: %3$s', (_name, seconds, expected) => {
+  expect(isInGrace(createdAt, at(seconds))).toBe(expected)
+})
+
+test('without a rotation, no earlier secret is valid', () => {
+  expect(isInGrace(null, createdAt)).toBe(false)
 })

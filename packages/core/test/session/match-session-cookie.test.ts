@@ -58,6 +58,15 @@ test.each([
   expect(await reasonOf(identify(request, 'query', config))).toBe(reason)
 })
 
+test.each([
+  ['of its session', 's1.x', 'accepted'],
+  ['of another session', 's2.x', 'TOKEN_INVALID'],
+  ['that says there is none', 'none', 'accepted'],
+])('a bearer token beside a session header %s', async (_name, sent, reason) => {
+  const request = incoming({ authorization: `Bearer ${unbound}`, 'x-sallyport-session': sent })
+  expect(await reasonOf(identify(request, 'query', ownWithBearer))).toBe(reason)
+})
+
 test('a session header replaces no cookie of another library', async () => {
   const request = incoming({ 'x-sallyport-session': 's1.x', cookie: `service.jwt=${forAda}` })
   expect(await reasonOf(identify(request, 'query', withBearer))).toBe('TOKEN_INVALID')

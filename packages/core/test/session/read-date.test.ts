@@ -72,13 +72,20 @@ test.each([
   ['seconds that are read as milliseconds', Date.parse(NOON) / 1000],
   ['milliseconds that are read as seconds', Date.parse(NOON) * 1000],
   ['infinity', Number.POSITIVE_INFINITY],
+  ['a millisecond before 2000', Date.UTC(2000, 0) - 1],
+  ['the first year of five digits', Date.UTC(10_000, 0)],
   ['text with a year', 'not before 2099'],
+  ['text with a date', 'not before 2099-01-01'],
   ['a number as text', '20990101'],
   ['an empty text', ''],
   ['nothing', null],
   ['a boolean', true],
 ])('%s is an invalid date', (_name, value) => {
   expect(readDate(value).getTime()).toBeNaN()
+})
+
+test.each([Date.UTC(2000, 0), Date.UTC(10_000, 0) - 1])('%i is a date in milliseconds', (value) => {
+  expect(readDate(value).getTime()).toBe(value)
 })
 
 test('ISO 8601 with any character changed, or any day and month, reads as JavaScript reads it', () => {

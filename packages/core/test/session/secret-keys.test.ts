@@ -20,6 +20,7 @@ test('returns the token of a signed value, which may contain dots', async () => 
   const keys = createSecretKeys(() => 'secret')
   expect(await keys.verify(sign('token'))).toMatchObject({ token: 'token' })
   expect(await keys.verify(sign('a.b'))).toMatchObject({ token: 'a.b' })
+  expect(await keys.verify(sign('a'))).toMatchObject({ token: 'a' })
 })
 
 test.each([
@@ -29,6 +30,8 @@ test.each([
   ['signed with another secret', sign('token', 'other')],
   ['with the signature of another token', `other.${sign('token').split('.')[1]}`],
   ['with a shortened signature', sign('token').slice(0, -2)],
+  ['with a character before the signature', sign('token').replace('.', '.!')],
+  ['with a character after the signature', `${sign('token')}!`],
   ['without padding', sign('token').slice(0, -1)],
   ['in base64url', sign('token 9').replaceAll('+', '-').replaceAll('/', '_')],
   ['with another spelling of the signature', respell(sign('token'))],
@@ -49,6 +52,19 @@ test('the id of a key is a hash, and only the current secret is known', async ()
   expect(await reasonOf(keys.verify(sign('token')))).toBe('TOKEN_INVALID')
   expect((await keys.verify(sign('token', 'next'))).keyId).not.toBe(keyId)
   expect(keys.status(keyId)).toBe('revoked')
+})
+
+test('the status of a key follows the secret without another call', async () => {
+  let secret = 'secret'
+  const keys = createSecretKeys(() => secret)
+  const { keyId } = await keys.verify(sign('token'))
+  secret = 'next'
+  expect(keys.status(keyId)).toBe('revoked')
+})
+
+test('a secret is no key that a JWT can name', () => {
+  const keys = createSecretKeys(() => 'secret')
+  expect([...keys.keys(), ...keys.algorithms, keys.findKey('')]).toEqual([undefined])
 })
 
 test('a secret that is not known yet is 503, and its arrival is not a change', async () => {

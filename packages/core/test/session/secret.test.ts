@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createSecret, createSessionSecret, hashSecret, versionOfSecret } from '../../src/session/secret.ts'
+import {
+  createCredentials,
+  createSecret,
+  createSessionSecret,
+  hashSecret,
+  versionOfSecret,
+} from '../../src/session/secret.ts'
 
 test('a secret is 256 bits in base64url, and never the same twice', () => {
   const secrets = Array.from({ length: 200 }, createSecret)
@@ -38,6 +44,21 @@ describe('the secret of a session', () => {
   test.each([1, 2, 255, 256, 65_536, 2 ** 32 - 1])('carries its version: %i', async (version) => {
     for (let i = 0; i < 5; i++)
       expect(await versionOfSecret(await createSessionSecret(family, version), family)).toBe(version)
+  })
+
+  test('comes with columns that store its hash, and that end the earlier secrets', async () => {
+    const { secret, columns } = await createCredentials(3, family)
+    expect(columns).toEqual({
+      token: await hashSecret(secret),
+      tokenFamily: family,
+      version: 3,
+      provedVersion: 3,
+      previousToken: null,
+      rotatedAt: null,
+    })
+    expect(await versionOfSecret(secret, family)).toBe(3)
+    const other = await createCredentials(1)
+    expect(await versionOfSecret(other.secret, other.columns.tokenFamily ?? '')).toBe(1)
   })
 
   test.each<[string, (secret: string) => string | Promise<string>]>([

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { type AuthConfig, defineAuthConfig, type SessionKey, sessionCookieProof } from '@sallyport/core'
 import { expect, test, vi } from 'vitest'
-import { identify } from '../../src/session/authenticate.ts'
+import { identify, validateIdentity } from '../../src/session/authenticate.ts'
 import { reasonOf } from '../support/reason-of.ts'
 
 const baseUrl = 'http://localhost:3000'
@@ -112,8 +112,47 @@ test('a bearer token must be signed too, and only the option enables it', async 
   expect(await reasonOf(bearer(openScene().config, signed))).toBe('TOKEN_MISSING')
 })
 
+test('a foreign site may send a bearer token, never the cookie', async () => {
+  const { config } = openScene({ bearer: true })
+  const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  expect(await reasonOf(identifyWith(config, { ...evil, cookie: `sid=${encoded}` }))).toBe('ORIGIN_REJECTED')
+  expect(await identifyWith(config, { ...evil, authorization: `Bearer ${encoded}` })).toMatchObject(KEY)
+})
+
 test.each([undefined, ''])('a secret that is not set is a ConfigurationError: %j', (secret) => {
   // A program in JavaScript, or a variable with a non-null assertion.
   const options = { cookie: 'sid', secret: 'secret', findSession: async () => KEY }
   expect(() => sessionCookieProof(Object.assign(options, { secret }))).toThrow(/secret is not set/)
+})
+
+test('without a signature, the cookie is the token, and each unknown one costs a lookup', async () => {
+  const findSession = vi.fn(async (of: string) => (of === 'a.b' ? KEY : null))
+  const proof = sessionCookieProof({ cookie: () => 'sid', secret: null, findSession })
+  const config = defineAuthConfig({ baseUrl, ...proof })
+  const identity = await identifyWith(config, { cookie: 'sid=a.b' })
+  expect(identity).toMatchObject({ ...KEY, keyId: 'unsigned' })
+  expect(await reasonOf(identifyWith(config, { cookie: 'sid=a.c' }))).toBe('SESSION_NOT_FOUND')
+  expect(findSession).toHaveBeenCalledTimes(2)
+  // Step 2 decides, because no key can have leaked.
+  const sessions = { findSession: () => null }
+  expect(await reasonOf(validateIdentity(identity, { config, sessions }))).toBe('SESSION_NOT_FOUND')
+  expect([...proof.jwks.keys(), ...proof.jwks.algorithms]).toEqual([])
+})
+
+test('Step 1 waits until the proof knows where the token is, and is 503 if it never does', async () => {
+  const { config } = openScene()
+  const proof = { readToken: () => token, verify: async () => ({ ...KEY, keyId: 'k1' }) }
+  let isReady = false
+  const becomesReady = async () => {
+    isReady = true
+  }
+  const readToken = () => (isReady ? token : null)
+  const waiting = { ...config, proof: { ...proof, readToken, ready: becomesReady } }
+  expect(await identifyWith(waiting, {})).toMatchObject(KEY)
+  const ready = () => Promise.reject(new Error('no connection'))
+  expect(await reasonOf(identifyWith({ ...config, proof: { ...proof, ready } }, {}))).toBe(
+    'SESSIONS_UNAVAILABLE',
+  )
+  const isKnown = { ...proof, ready: () => undefined }
+  expect(await identifyWith({ ...config, proof: isKnown }, {})).toMatchObject(KEY)
 })

@@ -2,11 +2,12 @@ import { createTestAuth } from '@sallyport/core/testing'
 import {
   createAuthContext,
   createHandler,
+  type Handler,
   type HandlerContextOptions,
   sessionMiddleware,
 } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { ORIGIN } from '../support/visitor.ts'
 
@@ -79,4 +80,64 @@ test("passes on tRPC's own options, but a private response is never cached", asy
   expect(await get('me')).toEqual([401, 'no-store', '1, 2'])
   expect((await get('health,health?batch=1&input=%7B%7D'))[0]).toBe(400)
   expect(paths).toContain('me')
+})
+
+test('/healthz responds with 200 if every part works, and is never cached', async () => {
+  const response = await createHandler(options)(new Request(`${ORIGIN}/healthz`))
+  expect(await response.json()).toEqual({ ok: true, ...(await auth.readiness()) })
+  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+})
+
+test('passes requests to the auth endpoints on, with the address of the connection', async () => {
+  const handler = vi.fn(async () => new Response('auth'))
+  const handle = createHandler({ ...options, auth: { ...auth, handler } })
+  const request = new Request(`${ORIGIN}/api/auth/session`)
+  expect(await (await handle(request, { remoteAddress: '192.0.2.1' })).text()).toBe('auth')
+  expect(handler.mock.calls).toEqual([[request, { remoteAddress: '192.0.2.1' }]])
+  await handle(request)
+  expect(handler).toHaveBeenLastCalledWith(request, { remoteAddress: undefined })
+})
+
+describe('the limit of a body', () => {
+  const handle = createHandler({ ...options, maxBodySize: 10 })
+  const headers = { 'content-type': 'application/json', origin: ORIGIN }
+  const sendTo = async (path: string, body: BodyInit, more: Record<string, string> = {}) => {
+    const init = { method: 'POST', headers: { ...headers, ...more }, body, duplex: 'half' }
+    return (await handle(new Request(`${ORIGIN}/trpc/${path}`, init))).status
+  }
+  const stream = (text: string) => new Blob([text]).stream()
+
+  test.each([
+    ['a body of the maximum size', '"12345678"', 200],
+    ['a body with a byte more', '"123456789"', 413],
+  ])('%s: announced or not, responds with %3$i', async (_name, text, status) => {
+    expect(await sendTo('size', text, { 'content-length': String(text.length) })).toBe(status)
+    expect(await sendTo('size', stream(text))).toBe(status)
+  })
+
+  test('a body that announces too much is rejected before it is read', async () => {
+    const cancelled = vi.fn()
+    const endless = new ReadableStream({ cancel: cancelled })
+    expect(await sendTo('size', endless, { 'content-length': '11' })).toBe(413)
+  })
+
+  test('a body that breaks off is an error of its own', async () => {
+    const broken = new ReadableStream({ start: (controller) => controller.error(new Error('gone')) })
+    await expect(sendTo('size', broken)).rejects.toThrow('gone')
+  })
+})
+
+test('a Fastify plugin serves the same paths, and reads no bodies', async () => {
+  const pathsOf = async (handle: Handler, chosen?: { trpc: boolean }) => {
+    const [all, removeAllContentTypeParsers, addContentTypeParser] = [vi.fn(), vi.fn(), vi.fn()]
+    await handle.fastify({ all, removeAllContentTypeParsers, addContentTypeParser }, chosen)
+    expect(removeAllContentTypeParsers).toHaveBeenCalledTimes(1)
+    expect(addContentTypeParser).toHaveBeenCalledExactlyOnceWith('*', expect.any(Function))
+    return all.mock.calls.map(([path]) => path)
+  }
+  const handle = createHandler(options)
+  expect(await pathsOf(handle)).toEqual(['/api/auth/*', '/healthz', '/trpc/*'])
+  expect(await pathsOf(handle, { trpc: false })).toEqual(['/api/auth/*', '/healthz'])
+  const alone = createHandler({ config, router, createContext, endpoint: '/rpc' })
+  expect(await pathsOf(alone)).toEqual(['/rpc/*'])
 })

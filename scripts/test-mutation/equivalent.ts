@@ -1,0 +1,173 @@
+/** A mutant that behaves like the original, so no test can kill it. */
+export interface Equivalent {
+  /** Relative to `packages`. */
+  readonly file: string
+  /** The line on which the mutant starts, and the line after the mutation, as the report prints them. */
+  readonly line: string
+  readonly mutant: string
+  readonly reason: string
+}
+
+/** An entry that matches no surviving mutant fails the run. */
+export const EQUIVALENT: readonly Equivalent[] = [
+  {
+    file: 'core/src/request/cookie.ts',
+    line: 'isEqual: (first: string, second: string) => boolean = () => false,',
+    mutant: 'isEqual: (first: string, second: string) => boolean = () => undefined,',
+    reason: 'Both are falsy.',
+  },
+  {
+    file: 'core/src/request/cookie.ts',
+    line: 'for (let start = 0; start < header.length; ) {',
+    mutant: 'for (let start = 0; start <= header.length; ) {',
+    reason: 'No name starts at the end of the header.',
+  },
+  {
+    file: 'core/src/request/cookie.ts',
+    line: "const scope = { ...(domain !== undefined && { domain }), path: '/' }",
+    mutant: "const scope = { ...(true && { domain }), path: '/' }",
+    reason: 'The cookie has no domain if it is undefined. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/request/credentials.ts',
+    line: "return /^Bearer +([^ ]+)$/i.exec(header('authorization') ?? '')?.[1] ?? null",
+    mutant: 'return /^Bearer +([^ ]+)$/i.exec(header(\'authorization\') ?? "Stryker was here!")?.[1] ?? null',
+    reason: 'Neither text matches.',
+  },
+  {
+    file: 'core/src/request/foreign-cookie.ts',
+    line: "if (!value.includes('%')) return value",
+    mutant: 'if (false) return value',
+    reason: 'Decoding a text without escapes returns it. The check saves time.',
+  },
+  {
+    file: 'core/src/request/foreign-cookie.ts',
+    line: "if (!value.includes('%')) return value",
+    mutant: 'if (!value.includes("")) return value',
+    reason: 'Decoding a text without escapes returns it. The check saves time.',
+  },
+  {
+    file: 'core/src/session/secret-keys.ts',
+    line: "const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify'])",
+    mutant: "const key = await crypto.subtle.importKey('raw', bytes, algorithm, true, ['verify'])",
+    reason: 'The key is never exposed, so nothing could export it.',
+  },
+  {
+    file: 'core/src/session/secret.ts',
+    line: "return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])",
+    mutant:
+      "return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, true, ['sign', 'verify'])",
+    reason: 'The key is never exposed, so nothing could export it.',
+  },
+  {
+    file: 'core/src/session/validate-session.ts',
+    line: 'return rotatedAt !== null && version - 1 === identity.version && isInGrace(new Date(rotatedAt), now)',
+    mutant: 'return true && version - 1 === identity.version && isInGrace(new Date(rotatedAt), now)',
+    reason: 'A missing date becomes 1970, which is out of grace. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/session/validate-session.ts',
+    line: "return typeof found === 'object' && found !== null && 'then' in found",
+    mutant: "return true && found !== null && 'then' in found",
+    reason: 'Anything but an object is rejected a moment later, with the same reason.',
+  },
+  {
+    file: 'core/src/keys/live-keys.ts',
+    line: "let fingerprint = ''",
+    mutant: 'let fingerprint = "Stryker was here!"',
+    reason: 'Neither text is JSON, so both differ from every set.',
+  },
+  {
+    file: 'core/src/keys/signing-keys.ts',
+    line: "if (key === undefined) throw new Error('The runtime created no key. Try another algorithm.')",
+    mutant: "if (false) throw new Error('The runtime created no key. Try another algorithm.')",
+    reason: 'A set of one key has a first key. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/keys/signing-keys.ts',
+    line: "const [key] = parsePrivateJwks({ keys: [{ ...jwk, kid, alg, use: 'sig' }] }, 'The new key')",
+    mutant: `const [key] = parsePrivateJwks({ keys: [{ ...jwk, kid, alg, use: 'sig' }] }, "")`,
+    reason: 'The name is part of a message about a key that this runtime created wrongly.',
+  },
+  {
+    file: 'core/src/keys/verification-key.ts',
+    line: "if (key instanceof Uint8Array) throw new TypeError('An asymmetric key was expected')",
+    mutant: "if (false) throw new TypeError('An asymmetric key was expected')",
+    reason: 'The policy allows only asymmetric keys. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/jwt/identity-cache.ts',
+    line: 'if (!oldest.done) identities.delete(oldest.value)',
+    mutant: 'if (true) identities.delete(oldest.value)',
+    reason: 'An empty map has no entry to delete. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/jwt/claims.ts',
+    line: "return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_NUMERIC_DATE",
+    mutant: 'return true && Number.isInteger(value) && value >= 0 && value <= MAX_NUMERIC_DATE',
+    reason: 'Only numbers are integers. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/jwt/encoding.ts',
+    line: "const lastDigit = ALPHABET.indexOf(value.at(-1) ?? 'A')",
+    mutant: 'const lastDigit = ALPHABET.indexOf(value.at(-1) ?? "")',
+    reason: 'Both are at index 0.',
+  },
+  {
+    file: 'core/src/jwt/verify-jws.ts',
+    line: 'const { payload } = await compactVerify(token, cryptoKey, { algorithms: [key.alg] })',
+    mutant: 'const { payload } = await compactVerify(token, cryptoKey, {})',
+    reason: 'A second check: the algorithm of the header was compared with that of the key.',
+  },
+  {
+    file: 'core/src/jwt/verify-jws.ts',
+    line: "if (typeof alg !== 'string' || typeof kid !== 'string' || !isAllowed)",
+    mutant: "if (false || typeof kid !== 'string' || !isAllowed)",
+    reason: 'A key set has no algorithm that is not a string. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/jwt/verify-jws.ts',
+    line: "const UNSAFE_MEMBERS = new Set(['b64', 'crit', 'enc', 'jku', 'jwk', 'x5c', 'x5u', 'zip'])",
+    mutant: `const UNSAFE_MEMBERS = new Set(['b64', "", 'enc', 'jku', 'jwk', 'x5c', 'x5u', 'zip'])`,
+    reason: 'A second check: jose rejects every token with this member.',
+  },
+  ...['header', 'payload', 'signature'].map((segment) => ({
+    file: 'core/src/jwt/verify-jws.ts',
+    line: "const [header = '', payload = '', signature = '', ...more] = token.split('.', 4)",
+    mutant: "const [header = '', payload = '', signature = '', ...more] = token.split('.', 4)".replace(
+      `${segment} = ''`,
+      `${segment} = "Stryker was here!"`,
+    ),
+    reason: 'Neither an empty segment nor this one is base64url.',
+  })),
+  {
+    file: 'core/src/request/origin.ts',
+    line: 'const listed = origin !== null && config.allowedOrigins.has(origin)',
+    mutant: 'const listed = true && config.allowedOrigins.has(origin)',
+    reason: 'No list contains null. The check is for the compiler.',
+  },
+  {
+    file: 'core/src/keys/dynamic-jwks.ts',
+    line: "return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []",
+    mutant: 'return Array.isArray(revoked) ? revoked : []',
+    reason: 'No key has an id that is not a string, or this one.',
+  },
+  {
+    file: 'core/src/keys/dynamic-jwks.ts',
+    line: "return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []",
+    mutant: 'return Array.isArray(revoked) ? revoked.filter((kid) => true) : []',
+    reason: 'No key has an id that is not a string, or this one.',
+  },
+  {
+    file: 'core/src/keys/dynamic-jwks.ts',
+    line: "return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []",
+    mutant: `return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : ["Stryker was here"]`,
+    reason: 'No key has an id that is not a string, or this one.',
+  },
+  {
+    file: 'core/src/keys/dynamic-jwks.ts',
+    line: "const { revoked } = parseSet(text, 'JWKS').set",
+    mutant: 'const { revoked } = parseSet(text, "").set',
+    reason: 'The name is part of a message about text that was parsed a moment ago.',
+  },
+]

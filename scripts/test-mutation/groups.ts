@@ -1,0 +1,93 @@
+const CORE = 'packages/core'
+const TRPC = 'packages/trpc'
+
+/** Files that are mutated together, and the tests that can kill their mutants. */
+export interface Group {
+  readonly mutate: readonly string[]
+  readonly tests: readonly string[]
+  /** Whether each test file needs its own process, because it fakes globals. */
+  readonly isolate?: boolean
+}
+
+/** The files of `trpc/src/server`; the others belong to the guards. */
+const RESPONSES = [
+  'assert-guarded',
+  'create-handler',
+  'errors',
+  'limit-body',
+  'request-headers',
+  'split-frame',
+]
+const STREAMS = [
+  ...[
+    'auth-handle',
+    'auth-request',
+    'sent-request',
+    'session-read',
+    'call-lease',
+    'drain',
+    'guard-source',
+    'guard-stream',
+    'lease-queue',
+    'open-calls',
+  ],
+  ...['session-lease', 'session-leases', 'stopping-streams'],
+]
+const SOCKETS = [
+  ...['frame-queue', 'guard-socket', 'limit-addresses', 'limit-sockets', 'socket-limiter', 'socket-limits'],
+  ...['upgraded-sockets', 'web-socket-options'],
+]
+
+/** In the order in which they run. An interrupted run keeps the results of the groups before. */
+export const GROUPS: Readonly<Record<string, Group>> = {
+  'core-request': {
+    mutate: [`${CORE}/src/request/{cookie,credentials,foreign-cookie,origin}.ts`],
+    tests: [`${CORE}/test/{request/{cookie,credentials,origin},session/session-cookie-proof}.test.ts`],
+  },
+  'core-jwt': { mutate: [`${CORE}/src/jwt/*.ts`], tests: [`${CORE}/test/jwt/*.test.ts`] },
+  'core-session': {
+    mutate: [`${CORE}/src/session/!(read-date).ts`],
+    tests: [`${CORE}/test/session/*.test.ts`],
+  },
+  'core-dates': {
+    mutate: [`${CORE}/src/session/read-date.ts`],
+    tests: [`${CORE}/test/session/read-date.test.ts`],
+  },
+  'core-keys': {
+    mutate: [`${CORE}/src/keys/!(dynamic-jwks).ts`],
+    tests: [`${CORE}/test/keys/!(dynamic-jwks).test.ts`],
+  },
+  'core-jwks': {
+    mutate: [`${CORE}/src/keys/dynamic-jwks.ts`],
+    tests: [`${CORE}/test/keys/dynamic-jwks.test.ts`],
+  },
+  'trpc-responses': {
+    mutate: [`${TRPC}/src/server/{${RESPONSES}}.ts`],
+    tests: [
+      `${TRPC}/test/server/{${RESPONSES}}.test.ts`,
+      `${TRPC}/test/server/{auth-error-middleware,cache-control,cross-site,error-conversion,failures,replay}.test.ts`,
+    ],
+  },
+  'trpc-guards': {
+    mutate: [`${TRPC}/src/server/!(${[...RESPONSES, ...STREAMS, ...SOCKETS].join('|')}).ts`],
+    tests: [
+      `${TRPC}/test/server/{bans-and-roles,bind-session,context,denials,get-session,guard,guard-output}.test.ts`,
+      `${TRPC}/test/server/{lazy-auth,rate-limit,require-organization-role,require-role}.test.ts`,
+      `${TRPC}/test/server/{,optional-,sensitive-}session-middleware.test.ts`,
+      `${TRPC}/test/transaction/{deadline,transaction}.test.ts`,
+    ],
+  },
+  'trpc-streams': {
+    mutate: [`${TRPC}/src/server/{${STREAMS}}.ts`],
+    tests: [
+      `${TRPC}/test/server/{auth-handle,guard-stream,session-lease}.test.ts`,
+      `${TRPC}/test/drain/*.test.ts`,
+    ],
+    isolate: true,
+  },
+  'trpc-sockets': {
+    mutate: [`${TRPC}/src/server/{${SOCKETS}}.ts`],
+    tests: [`${TRPC}/test/server/{guard-socket.alone,socket-limits,web-socket-options}.test.ts`],
+    isolate: true,
+  },
+}
