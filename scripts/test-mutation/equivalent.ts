@@ -170,4 +170,28 @@ export const EQUIVALENT: readonly Equivalent[] = [
     mutant: 'const { revoked } = parseSet(text, "").set',
     reason: 'The name is part of a message about text that was parsed a moment ago.',
   },
+  {
+    file: 'core/src/session/added-columns.ts',
+    line: "return typeof value === 'string' && /^[[{]/.test(value) ? (parseJson(value) ?? value) : value",
+    mutant: "return typeof value === 'string' && /[[{]/.test(value) ? (parseJson(value) ?? value) : value",
+    reason: 'A text with a bracket elsewhere is not JSON, so it stays as it is.',
+  },
+  {
+    file: 'core/src/session/session-row.ts',
+    line: 'const ofSession = (added?.session ?? []).map(([name]) => session[name])',
+    mutant: 'const ofSession = (added?.session ?? ["Stryker was here"]).map(([name]) => session[name])',
+    reason: 'Without added columns, nothing reads the values after the own ones.',
+  },
+  {
+    file: 'core/src/session/session-row.ts',
+    line: 'const ofUser = (added?.user ?? []).map(([name]) => user[name])',
+    mutant: 'const ofUser = (added?.user ?? ["Stryker was here"]).map(([name]) => user[name])',
+    reason: 'Without added columns, nothing reads the values after the own ones.',
+  },
+  {
+    file: 'core/src/session/added-columns.ts',
+    line: "export function decodeColumn(value: unknown, type: ColumnType = 'text'): unknown {",
+    mutant: 'export function decodeColumn(value: unknown, type: ColumnType = ""): unknown {',
+    reason: 'Neither type changes the value.',
+  },
 ]

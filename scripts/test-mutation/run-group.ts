@@ -1,4 +1,5 @@
-import type { MutantResult } from '@stryker-mutator/api/core'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import type { MutantResult, schema } from '@stryker-mutator/api/core'
 import { Stryker } from '@stryker-mutator/core'
 import type { Group } from './groups.ts'
 import type { Sample } from './plugins.ts'
@@ -18,6 +19,8 @@ export async function runGroup(
   // Read by the configuration of Vitest and by the plugin, in the child processes of Stryker.
   process.env.MUTATION_GROUP = name
   process.env.MUTATION_SAMPLE = JSON.stringify(sample)
+  const incrementalFile = `node_modules/.cache/mutation/${name}.json`
+  if (sample === undefined) forgetStaticSurvivors(incrementalFile)
   const run = (ignoreStatic: boolean) =>
     new Stryker({
       mutate: [...mutate],
@@ -32,7 +35,7 @@ export async function runGroup(
       // Vitest strips types without checking them.
       disableTypeChecks: false,
       incremental: sample === undefined,
-      incrementalFile: `node_modules/.cache/mutation/${name}.json`,
+      incrementalFile,
       tempDirName: `.mutation/${name}`,
       reporters: ['progress-append-only'],
       concurrency,
@@ -46,4 +49,13 @@ export async function runGroup(
   // The second run reuses its results, so it adds only the mutants that run at no other time.
   if (sample === undefined) await run(true)
   return run(false)
+}
+
+/** Stryker doesn't know which tests reach a mutant that runs at load time, so it would never try new ones. */
+function forgetStaticSurvivors(incrementalFile: string): void {
+  if (!existsSync(incrementalFile)) return
+  const report: Pick<schema.MutationTestResult, 'files'> = JSON.parse(readFileSync(incrementalFile, 'utf8'))
+  for (const file of Object.values(report.files))
+    file.mutants = file.mutants.filter((mutant) => !(mutant.static && mutant.status === 'Survived'))
+  writeFileSync(incrementalFile, JSON.stringify(report))
 }

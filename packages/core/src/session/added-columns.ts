@@ -89,8 +89,6 @@ export function addColumns(
 
 /** Decodes the value of a column, the same for every database. An unreadable one becomes null. */
 export function decodeColumn(value: unknown, type: ColumnType = 'text'): unknown {
-  if (value === null || type === 'text') return value
-  if (type === 'flag' && typeof value === 'boolean') return value
   if (type === 'flag') return FLAGS.get(String(value)) ?? null
   if (type === 'json') return typeof value === 'string' ? parseJson(value) : value
   if (type !== 'timestamp' && type !== 'date') return value

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { addColumns, addedLists, decodeColumn, storedColumns } from '../../src/session/added-columns.ts'
+import {
+  addColumns,
+  addedLists,
+  decodeColumn,
+  NO_COLUMNS,
+  storedColumns,
+} from '../../src/session/added-columns.ts'
 
 test.each([
   [true, true],
@@ -84,7 +90,7 @@ test('added columns are selected in order, those of the session first', () => {
   expect(addedLists({ user: columns.user, session: {} })).toMatchObject({ session: [] })
   const both = { user: columns.user, session: { theme: columns.session.theme } }
   expect(addedLists(both)).not.toBeNull()
-  expect(addedLists({ user: {}, session: {} })).toBeNull()
+  expect(addedLists(NO_COLUMNS)).toBeNull()
 })
 
 test('added columns come from their places, and a missing one is null', () => {

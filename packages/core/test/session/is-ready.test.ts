@@ -1,6 +1,6 @@
 import { type AuthConfig, AuthError, ConfigurationError, isReady, type SessionReader } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { requireReady } from '../../src/session/is-ready.ts'
 
 const auth = await createTestAuth({ session: { lookupTimeoutMs: 1 } })
@@ -19,6 +19,13 @@ test.each([
   ["the database doesn't respond", auth.config, hanging, false],
 ])('%s: ready is %4$s', async (_name, config, sessions, expected) => {
   expect(await isReady(config, sessions)).toBe(expected)
+})
+
+test('the lookup is for a session that does not exist', async () => {
+  const findSession = vi.fn(() => null)
+  expect(await isReady(auth.config, { findSession })).toBe(true)
+  const probe = { sessionId: 'health-check', userId: 'health-check' }
+  expect(findSession.mock.calls).toEqual([[probe]])
 })
 
 const fail = (error: unknown) => () => Promise.reject(error)

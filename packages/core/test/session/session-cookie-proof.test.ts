@@ -137,6 +137,7 @@ test('without a signature, the cookie is the token, and each unknown one costs a
   const sessions = { findSession: () => null }
   expect(await reasonOf(validateIdentity(identity, { config, sessions }))).toBe('SESSION_NOT_FOUND')
   expect([...proof.jwks.keys(), ...proof.jwks.algorithms]).toEqual([])
+  expect(proof.jwks.subscribe(() => {})()).toBeUndefined()
 })
 
 test('Step 1 waits until the proof knows where the token is, and is 503 if it never does', async () => {
