@@ -1,6 +1,6 @@
 import type { Spread } from './spread.ts'
 
-/** A chart as SVG: panels side by side, with one legend of up to six names. Vertical axes are logarithmic. */
+/** Panels side by side, with a legend of up to six names. Vertical axes are logarithmic. */
 export interface Chart {
   readonly title: string
   readonly panels: readonly Panel[]

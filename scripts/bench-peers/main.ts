@@ -2,7 +2,7 @@
  * `pnpm bench:peers`: compares servers whose procedures are guarded by Sallyport, Better Auth, Auth.js, or
  * code by hand. Each has its own process, and they take turns. Prints the tables of `docs/comparison.md` as
  * ratios: median, lowest, and highest round. `--chart` also draws `docs/images/peers.svg`, and
- * `--quick` only tries everything. The machine must be quiet: otherwise, the rates say little.
+ * `--quick` only tries everything. Run it on a quiet machine, or the rates mean little.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'

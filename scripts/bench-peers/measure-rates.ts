@@ -3,7 +3,7 @@ import type { RunningPeer } from './start-peer.ts'
 
 const CONNECTIONS = 32
 const BATCH = 10
-/** A server is warm after so many microseconds of processor time. On a busy machine, `maxWarmMs` ends it. */
+/** Microseconds of processor time to warm up a server. On a busy machine, `maxWarmMs` ends the warm-up. */
 const WARM_PROCESSOR_TIME = 1_500_000
 
 interface Duration {

@@ -44,7 +44,7 @@ const SOCKETS = [
   'web-socket-options',
 ]
 
-/** In the order in which they run. An interrupted run keeps the results of the groups before. */
+/** In the order in which they run. An interrupted run keeps the results of finished groups. */
 export const GROUPS: Readonly<Record<string, Group>> = {
   'core-request': {
     mutate: [`${CORE}/src/request/{cookie,credentials,foreign-cookie,origin}.ts`],

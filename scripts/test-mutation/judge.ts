@@ -7,7 +7,7 @@ import type { Sample } from './plugins.ts'
 /** `listed` is in the list of equivalent mutants; `ignored` can't change behavior. */
 export type Verdict = 'killed' | 'timed out' | 'survived' | 'not covered' | 'listed' | 'ignored'
 
-/** A mutant as a person reads it: the line before and after, with the white space collapsed. */
+/** A mutant as the report prints it: the line before and after, with collapsed white space. */
 export interface Judged {
   /** Relative to `packages`. */
   readonly file: string

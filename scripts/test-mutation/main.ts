@@ -9,7 +9,7 @@ import { isDrawn, type Sample } from './plugins.ts'
 import { printFigures, printMutants } from './report.ts'
 import { runGroup } from './run-group.ts'
 
-/** A mutant for so many characters of source, on average. */
+/** Characters of source per mutant, on average. */
 const CHARACTERS_PER_MUTANT = 46
 
 const { positionals, values } = parseArgs({

@@ -1,4 +1,4 @@
-// Loaded by Stryker, also in its child processes.
+// Stryker and its child processes load this file.
 import { createHash } from 'node:crypto'
 import { type Checker, type CheckResult, CheckStatus } from '@stryker-mutator/api/check'
 import type { Mutant } from '@stryker-mutator/api/core'
@@ -16,7 +16,7 @@ export function isDrawn({ id }: Pick<Mutant, 'id'>, { seed, probability }: Sampl
   return hash.readUInt32BE() < probability * 2 ** 32
 }
 
-/** Tests assert reasons, not texts. These errors have only a text for developers. */
+/** Errors with only a text for developers. Tests assert reasons, not texts. */
 const DEVELOPER_ERRORS = ['ConfigurationError', 'Error', 'SyntaxError', 'TypeError']
 
 /** Ignores the texts of errors that only developers see. */

@@ -1,4 +1,4 @@
-/** Databases with so many sessions that sign-ins would take hours. */
+/** Fills databases with many sessions: creating them by sign-ins would take hours. */
 import type { SessionKey } from '@sallyport/core'
 import Database from 'better-sqlite3'
 import type pg from 'pg'
@@ -8,14 +8,14 @@ export const SESSIONS_PER_USER = 10
 const ROWS_AT_ONCE = 100_000
 const ID_PREFIX = '00000000-0000-7000-8000-'
 
-/** Returns the ids of a session, of which `fillSqlite` and `fillPostgres` create the first ones. */
+/** Returns the ids of a session that `fillSqlite` and `fillPostgres` create. */
 export function keyOf(index: number): SessionKey {
   const user = Math.floor(index / SESSIONS_PER_USER)
   const hex = (value: number) => value.toString(16).padStart(12, '0')
   return { sessionId: `${ID_PREFIX}${hex(index)}`, userId: `${ID_PREFIX}${hex(user)}` }
 }
 
-/** Fills migrated tables without waiting for the disk: the file is deleted afterwards. */
+/** Fills migrated tables without waiting for the disk, because the file is deleted afterwards. */
 export function fillSqlite(path: string, count: number): void {
   const writer = new Database(path)
   writer.pragma('synchronous = OFF')
@@ -65,7 +65,7 @@ function rangesOf(count: number): [from: number, to: number][] {
   return ranges
 }
 
-/** The lookup of one session in PostgreSQL, of which `findSession` batches many. */
+/** The lookup of one session in PostgreSQL. `findSession` batches many. */
 export function postgresLookup(): string {
   const { session, user } = sessionSql('postgres')
   return `select ${session.columns}, ${user.columns}

@@ -52,7 +52,7 @@ export async function webSocketClient(port: number, cookie: string): Promise<Cli
   return (requests, endsAt) => Promise.race([callInTurn(requests, endsAt, exchange), closed])
 }
 
-/** Without it, a client would wait forever for its next response. */
+/** Rejects if the connection closes. Otherwise, a client would wait forever for its next response. */
 function rejectWhenClosed(socket: Socket | WebSocket): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>()
   promise.catch(() => {})

@@ -12,7 +12,7 @@ export function watchTurns(): () => Turns {
   let isOver = false
   const startedAt = processorMs()
   let last = startedAt
-  // Allocates nothing: garbage collection would be measured, too.
+  // Allocates nothing, because garbage collection would be measured, too.
   function turn(): void {
     const now = processorMs()
     const ms = now - last
@@ -28,7 +28,7 @@ export function watchTurns(): () => Turns {
   }
 }
 
-/** Returns the processor time of this thread: the clock would include other processes of the machine. */
+/** Returns the processor time of this thread, because a clock would include other processes. */
 export function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000

@@ -9,7 +9,7 @@ const peer = await open(databaseUrl)
 const server = createServer(
   getRequestListener((request, { incoming }) => peer.respond(request, incoming.socket)),
 )
-// Connections wait while the other peers are measured, also for their first request.
+// Connections stay idle while the other peers are measured, even before their first request.
 server.keepAliveTimeout = 3_600_000
 server.headersTimeout = 0
 server.requestTimeout = 0

@@ -3,7 +3,7 @@ import type { Operation } from '../events/telemetry.ts'
 
 type Place = Omit<Extract<Operation, { name: 'endpoint' }>, 'name'>
 
-/** Runs a call of an endpoint, in a span if the configuration has telemetry. */
+/** Runs a call to an endpoint, in a span if the configuration has telemetry. */
 export function traceEndpoint<Result>(
   place: Place,
   { telemetry }: AuthConfig,

@@ -25,7 +25,7 @@ const reported = new WeakSet<object>()
 
 /**
  * Reports the failure of one call or one task to `onFailure`, if the error is a 503 or a 500. Every failure
- * passes here once, so it's the place to count them. The app gets the first of a code and path at once, and
+ * passes here once, so they are counted here. The app gets the first of a code and path at once, and
  * then at most one a minute, with the number of those in between.
  */
 export function reportFailure(error: unknown, place: Place, config: Reporting): void {

@@ -1,7 +1,7 @@
 import type { Reason } from '../protocol.ts'
 import type { FailureCode, FailureStep } from './failure.ts'
 
-/** The databases of our stores, by their names in OpenTelemetry. */
+/** The databases of our stores, as OpenTelemetry names them. */
 export type DatabaseSystem = 'sqlite' | 'postgresql'
 
 /** Work that gets a span. */
@@ -16,7 +16,7 @@ export type Operation =
       readonly scheme: 'http' | 'https' | null
     }
 
-/** What is counted, with the attributes by which it is counted. */
+/** The counters and their attributes. */
 export interface Counts {
   readonly denials: { readonly reason: Reason; readonly step: 'step1' | 'step2' }
   readonly failures: {
@@ -24,11 +24,11 @@ export interface Counts {
     readonly reason: Reason | undefined
     readonly step: FailureStep
   }
-  /** The first part of the key of a limit, such as `sign-in`, or the kind of a limit without a key. */
+  /** The first part of the limit's key, such as `sign-in`, or the kind of a limit without a key. */
   readonly rateLimited: { readonly limit: string }
 }
 
-/** What is measured, in seconds, and `batch` in lookups. */
+/** The histograms and their attributes. All are in seconds, except `batch`, which is in lookups. */
 export interface Measurements {
   readonly lookup: { readonly system: DatabaseSystem | undefined; readonly error: unknown }
   readonly batch: { readonly system: DatabaseSystem }
@@ -39,23 +39,23 @@ export interface Measurements {
 }
 
 /**
- * Receives spans and measurements: `openTelemetry()` implements it. No method throws.
+ * Receives spans and measurements. `openTelemetry()` implements it. No method throws.
  * @internal
  */
 export interface Telemetry {
-  /** Runs the work in a span, and rejects as the work does. */
+  /** Runs the work in a span, and rejects with the error of the work. */
   trace<Result>(operation: Operation, work: () => Promise<Result>): Promise<Result>
   count<Name extends keyof Counts>(name: Name, attributes: Counts[Name]): void
   record<Name extends keyof Measurements>(name: Name, value: number, attributes: Measurements[Name]): void
   /** Changes the number of open streams or sockets. */
   open(what: 'streams' | 'sockets', change: 1 | -1): void
-  /** The same, without spans and counts: for reads that no caller waits for. */
+  /** The same without spans and counts, for reads that no caller waits for. */
   readonly background: Telemetry
 }
 
-/** Where a store records what it measures. */
+/** Where a store records its measurements. */
 export interface StoreMeter {
   readonly system: DatabaseSystem
-  /** Set by the configuration that reads the sessions: a store is opened without one. */
+  /** Set by each lookup, because a store is opened without a configuration. */
   telemetry: Telemetry | undefined
 }

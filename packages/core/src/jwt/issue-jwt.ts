@@ -37,7 +37,7 @@ export async function issueJwt(
   const issuedAt = Math.floor(now.getTime() / 1000)
   const sessionExpires = Math.floor(session.expiresAt.getTime() / 1000)
   const expires = Math.min(issuedAt + config.jwtLifetimeSeconds, sessionExpires)
-  // The only registered claim that ours don't override.
+  // Our claims override every other registered claim.
   const { nbf: _, ...added }: JWTPayload = { ...payload }
   const { id: sessionId, userId, version = 1, cookieHash } = session
   const token = await new SignJWT({ ...added, sessionId, userId, version, cookieHash })

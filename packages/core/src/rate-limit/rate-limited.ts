@@ -1,7 +1,7 @@
 import type { Telemetry } from '../events/telemetry.ts'
 import { AuthError } from '../protocol/errors.ts'
 
-/** Creates the error for a caller over a limit, and counts it under the name of the limit. */
+/** Creates the error for a caller over a limit, and counts it by the limit's name. */
 export function rateLimited(
   limit: string,
   retryAfterSeconds: number,

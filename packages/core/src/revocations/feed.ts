@@ -28,7 +28,7 @@ type Subscriber = { readonly listener: () => void }
 
 /** Creates a feed inside one process: listeners run before `publish` returns. */
 export function memoryFeed(): RevocationFeed {
-  /** By user, and then by session: a user may have thousands that end together. */
+  /** By user, and then by session, because a user may have thousands of sessions that end together. */
   const users = new Map<string, Map<string, Set<Subscriber>>>()
   let revision = 0
 

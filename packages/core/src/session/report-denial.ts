@@ -16,7 +16,7 @@ async function reportDenial({ sessionId, ...denial }: Denial, config: AuthConfig
   emit({ type: 'decision.denied', at, sessionIdHash, ...denial }, config.onEvent)
 }
 
-/** Returns the configuration for reads whose result isn't the one of a caller, so nothing is reported. */
+/** Returns the configuration for reads whose result no caller gets, so they report nothing. */
 export function withoutReports(config: AuthConfig): AuthConfig {
   return { ...config, onEvent: undefined, telemetry: config.telemetry?.background }
 }

@@ -41,7 +41,7 @@ export interface SessionKey {
 export interface SessionReader {
   /** Returns the current session with this id **and** this user, or null. Doesn't validate. */
   findSession(key: SessionKey): StoredSession | null | Promise<StoredSession | null>
-  /** @internal Where our stores record how long a caller waits. */
+  /** @internal Where our stores record their measurements. */
   readonly meter?: StoreMeter | undefined
 }
 

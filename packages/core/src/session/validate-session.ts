@@ -10,7 +10,7 @@ export interface ValidateOptions {
   readonly now?: () => Date
   /** Milliseconds after which the lookup times out. @default 2_000 */
   readonly lookupTimeoutMs?: number
-  /** Receives the time of the lookup. @default none */
+  /** Receives the duration of the lookup. @default none */
   readonly telemetry?: Telemetry | undefined
 }
 
@@ -75,7 +75,7 @@ async function readSession(
   return decide(session, now?.() ?? new Date())
 }
 
-/** Returns when the lookup starts. From now on, the store records what it measures for this telemetry. */
+/** Returns when the lookup starts. From now on, the store records its measurements in this telemetry. */
 function startLookup({ meter }: SessionReader, telemetry: Telemetry): number {
   if (meter !== undefined) meter.telemetry = telemetry
   return performance.now()

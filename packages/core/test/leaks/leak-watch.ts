@@ -11,7 +11,7 @@ export interface Leak extends Finding {
 export interface LeakWatch {
   /** Returns the leaks so far, each once, and forgets them. */
   takeLeaks(): Leak[]
-  /** Adds a text that goes where others can read it, and that the watch can't see. */
+  /** Adds text that others can read but the watch doesn't see. */
   add(place: 'telemetry', text: string): void
   /** Forgets all issued secrets, before the next file. */
   startOver(): void

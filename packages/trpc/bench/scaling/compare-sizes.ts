@@ -13,7 +13,7 @@ const TOGETHER = 256
 
 type LookUp = (key: SessionKey) => unknown
 
-/** A database with so many sessions. */
+/** A database with this number of sessions. */
 export interface Sized {
   readonly sessions: number
   readonly bare: LookUp

@@ -77,7 +77,7 @@ export async function measureFeed(max: number): Promise<Chart> {
   return { title: 'One revocation at a time', panels }
 }
 
-/** Resolves with the time at which the node hears that the session has changed. */
+/** Resolves with the time at which the node learns that the session has changed. */
 function delivery(index: number, { revocations }: Node): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>()
   const unsubscribe = revocations.subscribe(keyOf(index), () => resolve(performance.now()))

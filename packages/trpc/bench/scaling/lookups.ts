@@ -15,7 +15,7 @@ import { compareSizes, type Sized } from './compare-sizes.ts'
 import { calculatePages, type Measured, measurePages } from './pages.ts'
 import { powers } from './powers.ts'
 
-/** More takes PostgreSQL minutes to write. */
+/** PostgreSQL would take minutes to write more. */
 const MAX_IN_POSTGRES = 1e6
 
 /** Measures Step 2's lookup in databases of 1,000 sessions and more. */

@@ -1,7 +1,7 @@
 /**
  * `pnpm bench:scaling`: how costs grow with sessions, streams, and nodes. Prints Markdown tables, with the
  * lowest and the highest of five rounds in parentheses. `--chart` also draws `docs/images/scaling-*.svg`,
- * `--quick` leaves out the large sizes, and `lookups`, `streams`, or `feed` measures only that part.
+ * `--quick` leaves out the large sizes. `lookups`, `streams`, or `feed` measures only that part.
  */
 import { writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'

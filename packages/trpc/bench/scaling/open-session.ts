@@ -13,7 +13,7 @@ export async function createSessionOpener(): Promise<OpenSession> {
   const expiresAt = new Date(Date.now() + 86_400_000)
   const cookies = new Map<number, Promise<string>>()
 
-  /** Issues a JWT once: a hundred thousand take a while. */
+  /** Issues each JWT once, because a hundred thousand take a while. */
   async function issue(index: number): Promise<string> {
     const { sessionId, userId } = keyOf(index)
     const { token } = await issueJwt({ id: sessionId, userId, expiresAt }, { key, config })

@@ -4,7 +4,7 @@ import { keyOf, postgresLookup, SESSIONS_PER_USER } from '../../../core/bench/ma
 
 const ON_PAPER = 1e8
 
-/** What PostgreSQL reports about a database with so many sessions. */
+/** PostgreSQL's figures for a database with this number of sessions. */
 export interface Measured {
   readonly sessions: number
   /** Of sessions and users, with all indexes. */
@@ -39,7 +39,7 @@ export async function measurePages(client: pg.Client, sessions: number): Promise
   }
 }
 
-/** Prints what was measured beside what the largest database predicts, and that for 100 million sessions. */
+/** Prints the measured figures next to those calculated from the largest database, up to 100 million. */
 export function calculatePages(measured: readonly Measured[]): void {
   const largest = measured.at(-1)
   if (largest === undefined) return
@@ -49,7 +49,7 @@ export function calculatePages(measured: readonly Measured[]): void {
     const levels = [levelsOf(sessions, session), levelsOf(sessions / SESSIONS_PER_USER, user)]
     return {
       levels,
-      // A row is one page more.
+      // The row itself is on one more page.
       pages: levels.reduce((sum, { length }) => sum + length + 1, 0),
       bytes: sessions * bytesPerSession,
     }

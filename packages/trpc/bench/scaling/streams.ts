@@ -9,9 +9,9 @@ import { type Filled, fillNewPostgres, fillNewSqlite } from './filled.ts'
 import { createSessionOpener, type OpenSession } from './open-session.ts'
 import { powers } from './powers.ts'
 
-/** Each session is read about three times meanwhile. */
+/** In this time, each session is read about three times. */
 const RENEWAL_MS = 6_000
-/** With fewer streams, other objects of the process are larger. */
+/** With fewer streams, the process's other objects would distort the result. */
 const MIN_STREAMS_OF_MEMORY = 1_000
 const OPENED_AT_ONCE = 100
 

@@ -41,7 +41,7 @@ const ERRORS = {
 
 type ClientCode = keyof typeof ERRORS
 
-/** Messages that say what to fix. None in production. */
+/** Messages that say what to fix. Empty in production. */
 let hints: { readonly [Code in ClientCode]?: string } = {}
 try {
   // Written so bundlers can replace the expression and drop the texts from production code.

@@ -10,7 +10,7 @@ const SIGNS = /^(\/sign-|sign)([Ii]n|[Uu]p|[Oo]ut)(?![a-z])/
 /** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
 const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/
 
-/** What programs read from any object, such as to await it or to print it. */
+/** Members that programs read from any object, for example to await or print it. */
 const NOT_METHODS = /^(then|toJSON|Symbol.*)$/
 
 /** Creates the methods of `client.api`, each when it is first read. */

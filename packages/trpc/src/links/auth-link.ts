@@ -19,7 +19,7 @@ import { type Call, type LinkCall, sendCall } from './send-call.ts'
  * While the server can't validate the session, queries that need a new JWT wait, and mutations fail.
  * Subscriptions continue after their last event when the outage is over, and end when the user signs out.
  *
- * For Better Auth's client, pass its `betterAuthSession`.
+ * For Better Auth's client, pass `betterAuthSession(authClient)`.
  *
  * On a server, nothing waits: queries and mutations are sent once, with the page's cookies. Subscriptions,
  * and calls without `headers` in `createAuthClient`, fail with `TOKEN_MISSING`. With the page of

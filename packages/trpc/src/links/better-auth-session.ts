@@ -38,8 +38,8 @@ const MAX_SIGNAL_MS = 100
 const followed = new WeakMap<object, LinkSession>()
 
 /**
- * Follows the session of Better Auth's client, for the links. When its id changes, by a sign-in, a sign-out,
- * or an impersonation, so does the user. Asks the server daily, which renews the session when due.
+ * Connects the links to Better Auth's client. Its user changes with the id of the session: on a sign-in, a
+ * sign-out, or an impersonation. Asks the server daily, which renews the session when due.
  *
  * @example links: [authLink(betterAuthSession(authClient)), httpBatchLink({ url: '/trpc' })]
  */
@@ -49,7 +49,7 @@ export function betterAuthSession(authClient: BetterAuthClient): LinkClient {
   return { [clientSession]: session }
 }
 
-/** Follows from the first call on. */
+/** Starts to follow the session with the first call. */
 function followSession({ $store }: BetterAuthClient): LinkSession {
   const { session: atom, $sessionSignal: signal } = $store.atoms
   const isServer = isOnServer()

@@ -9,7 +9,7 @@ try {
   // Written so bundlers can replace the expression and drop the text from production code.
   if (process.env.NODE_ENV !== 'production')
     message =
-      'On a server, authLink makes only the queries of a page, or with `headers` of createAuthClient, queries and mutations over HTTP. Prefetch the query. Programs with a cookie jar set `isServer: false`.'
+      'On a server, authLink sends only the queries of a page. With `headers` of createAuthClient, it also sends queries and mutations over HTTP. Prefetch the query. In a program with a cookie jar, set `isServer: false`.'
 } catch {
   // Browsers have no `process`.
 }

@@ -9,10 +9,10 @@ const MAX_CHUNK = 500
 const MAX_PAUSE_MS = 100
 const RETRY_AFTER_MS = 500
 
-/** A store that responds at once must not block the event loop, nor the streams that end together. */
+/** Neither a fast store nor many streams that end together may block the event loop. */
 export const MAX_READS_PER_TURN = 100
 
-/** A timer would pause for a millisecond. On the edge, it may be all there is. */
+/** A timer would pause for a millisecond. On the edge, `setImmediate` may be missing. */
 const inNextTurn: (run: () => void) => unknown =
   globalThis.setImmediate ?? ((run: () => void) => setTimeout(run, 0))
 

@@ -4,10 +4,10 @@ import type { NodeHeaders } from './request-headers.ts'
 import type { SessionRead } from './session-read.ts'
 import type { SocketLimiter } from './socket-limiter.ts'
 
-/** How a call reaches the server. `headers` is a call by the server's own code. */
+/** How a call reaches the server: `headers` if the server's own code calls. */
 export type Transport = 'http' | 'ws' | 'headers'
 
-/** A request, and the headers that its response gets. */
+/** A request, and the headers of its response. */
 export interface SentRequest extends OriginRequest {
   readonly headers: Headers | NodeHeaders
   /** Whether guards run before the head of the response is sent. Not over WebSocket, and not for streams. */

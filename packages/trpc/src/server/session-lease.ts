@@ -37,7 +37,7 @@ export class SessionLease {
   #validUntil = Number.POSITIVE_INFINITY
   #isRotatedOut = false
   #expiry: ReturnType<typeof setTimeout> | undefined
-  /** When the first revocation was announced that no read has covered, if that is measured. */
+  /** When the first revocation after the start of the last read was announced; null without telemetry. */
   #announcedAt: number | null = null
   #pendingChecks = 0
   #isQueued = false

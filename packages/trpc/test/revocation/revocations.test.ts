@@ -109,7 +109,7 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
         const status = await revoke(kind, person, { node, admin, database })
         const acknowledgedAt = performance.now()
         const { at, ...end } = await stream.ended
-        // A row that is deleted by hand is deleted by no node.
+        // No node deletes a row that is deleted by hand.
         const from = node === there && kind !== 'row deleted by plain SQL' ? 'same process' : 'another node'
         const ms = Math.max(0, at - acknowledgedAt)
         return { kind, name, status, end, seen: stream.seen, from, ms }

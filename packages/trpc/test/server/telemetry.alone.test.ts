@@ -51,7 +51,7 @@ describe('spans', () => {
   })
 
   test.each(['httpLink over node', 'httpBatchStreamLink over fetch', 'createCaller'] as const)(
-    'each request has those of both steps: %s',
+    'each request has the spans of both steps: %s',
     async (transport) => {
       const session = await server.auth.signIn()
       const { spans } = collectTelemetry()
@@ -107,7 +107,7 @@ describe('streams and sockets', () => {
     expect(await units()).toMatchObject({ 'sallyport.revocation.delay': 's' })
   })
 
-  test('an announcement that ends nothing has no such time', async () => {
+  test('a notification without a revocation records no delay', async () => {
     const { session, stream } = await begin(server, overWebSocket('clock'))
     const { points } = collectTelemetry()
     server.feed.publish(session)
@@ -138,7 +138,7 @@ describe('429s are counted by limit', () => {
   const limitsOf = async (points: ReturnType<typeof collectTelemetry>['points']) =>
     (await points('sallyport.rate_limited')).map(({ attributes }) => attributes['sallyport.limit'])
 
-  test('of procedures, by whom they limit', async () => {
+  test('of procedures, by what identifies the caller', async () => {
     const { points } = collectTelemetry()
     const { limited } = callerFor(server, browser(await server.auth.signIn()))
     for (let i = 0; i < 4; i++) {
@@ -220,7 +220,7 @@ test('503s over every transport are counted by code', async () => {
   expect(await points('sallyport.failures')).toEqual([{ attributes, value: 3 }])
 })
 
-test('a stream that is never closed by its client is over once its socket is', async () => {
+test('a stream that its client never closes ends with its socket', async () => {
   const { points } = collectTelemetry()
   const client = connectWebSocket(server, browser(await server.auth.signIn()))
   const stream = openStream(client.clock)

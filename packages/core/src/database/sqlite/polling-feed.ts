@@ -6,7 +6,7 @@ import type { SessionKey } from '../../session/session.ts'
 import type { SessionSql } from '../find-session-sql.ts'
 import type { OpenFeed } from './driver.ts'
 
-/** The version of the file is read at least so often, which takes a few microseconds. */
+/** The longest time between reads of the file's version. Each takes a few microseconds. */
 const MAX_POLL_MS = 100
 
 /** The time between passes. On a file that another tool migrates, at most four run in a second. */
@@ -57,7 +57,7 @@ export function pollingFeed({ read, readVersion, passMs, meter }: PollingOptions
   async function poll(signal: AbortSignal): Promise<void> {
     let version: unknown
     let dueAt = 0
-    /** When the version last was that of the last pass: later commits are read by the next one. */
+    /** When the version last equaled that of the last pass. The next pass reads later commits. */
     let unchangedAt = 0
     await nextTurn()
     while (!signal.aborted) {

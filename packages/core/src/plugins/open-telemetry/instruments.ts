@@ -19,7 +19,7 @@ const DATABASE_BUCKETS = [
   0.5, 1, 2.5, 5,
 ]
 
-/** In seconds, around the promises: 50 ms in a process, 250 ms on other nodes, and the lease of 5 s. */
+/** In seconds, around the documented limits: 50 ms in a process, 250 ms on other nodes, a lease of 5 s. */
 const DELAY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 export const COUNTERS: Readonly<Record<keyof Counts | 'rejections', Instrument>> = {
@@ -31,7 +31,7 @@ export const COUNTERS: Readonly<Record<keyof Counts | 'rejections', Instrument>>
   failures: {
     name: 'sallyport.failures',
     unit: '{failure}',
-    description: 'Causes of 503 and 500, and failures in the background',
+    description: 'Causes of 503s and 500s, and background failures',
   },
   rateLimited: {
     name: 'sallyport.rate_limited',
@@ -41,7 +41,7 @@ export const COUNTERS: Readonly<Record<keyof Counts | 'rejections', Instrument>>
   rejections: {
     name: 'sallyport.endpoint.rejections',
     unit: '{rejection}',
-    description: 'Calls of auth endpoints that got a status from 400 to 499',
+    description: 'Calls to auth endpoints that were rejected with a status from 400 to 499',
   },
 }
 
@@ -49,25 +49,25 @@ export const HISTOGRAMS: Readonly<Record<keyof Measurements, Histogram>> = {
   lookup: {
     name: 'sallyport.lookup.duration',
     unit: 's',
-    description: 'Time of a lookup of Step 2, with the time in queues',
+    description: 'Duration of a session lookup, including time in queues',
     buckets: DATABASE_BUCKETS,
   },
   batch: {
     name: 'sallyport.lookup.batch_size',
     unit: '{lookup}',
-    description: 'Lookups that one statement or read transaction runs',
+    description: 'Lookups per statement or read transaction',
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
   },
   poolWait: {
     name: 'sallyport.pool.wait_time',
     unit: 's',
-    description: 'Time until the pool gives a connection, or the write queue of SQLite its only one',
+    description: 'Wait for a connection from the pool, or for the write queue on SQLite',
     buckets: DATABASE_BUCKETS,
   },
   feedLag: {
     name: 'sallyport.feed.lag',
     unit: 's',
-    description: 'Time until this process learns of a change in another one',
+    description: 'Time until this process learns of a change by another process',
     buckets: DELAY_BUCKETS,
   },
   leaseAge: {

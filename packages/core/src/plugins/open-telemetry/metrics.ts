@@ -12,12 +12,12 @@ export const recordValue: Telemetry['record'] = (name, value, attributes) => {
   withoutErrors(() => instruments()?.histograms[name].record(value, toAttributes(attributes)))
 }
 
-/** In this process, which may have several configurations. */
+/** For all configurations of this process. */
 const open = { streams: 0, sockets: 0 }
 
 export const changeOpen: Telemetry['open'] = (what, change) => {
   open[what] += change
-  // Registers the gauges.
+  // Registers the up-down counters.
   withoutErrors(instruments)
 }
 
@@ -30,8 +30,8 @@ export function countRejection(route: string, code: string): void {
 let current: { readonly provider: MeterProvider; readonly instruments: Instruments | null } | undefined
 
 /**
- * Returns null without an SDK, so no attributes are built. One may be registered after the first call: unlike
- * tracers, meters don't follow it.
+ * Returns null without an SDK, so no attributes are built. Checks the provider on every call: an SDK may be
+ * registered late, and meters, unlike tracers, don't follow it.
  */
 function instruments(): Instruments | null {
   const provider = metrics.getMeterProvider()

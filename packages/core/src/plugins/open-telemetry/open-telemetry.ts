@@ -21,8 +21,8 @@ const telemetry: Telemetry = {
 }
 
 /**
- * Returns the option `telemetry` of `defineAuthConfig`, which sends spans and metrics to the global providers
- * of OpenTelemetry, whenever your SDK registers them. An error of the SDK changes no response.
+ * Creates the `telemetry` option of `defineAuthConfig`. Sends spans and metrics to OpenTelemetry's global
+ * providers, even if your SDK registers them later. An error in the SDK never changes a response.
  *
  * @example
  * export const authConfig = defineAuthConfig({

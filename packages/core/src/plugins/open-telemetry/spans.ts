@@ -21,7 +21,7 @@ import { withoutErrors } from './without-errors.ts'
 type Outcome = { readonly result: unknown } | { readonly error: unknown }
 type Endpoint = Extract<Operation, { name: 'endpoint' }>
 
-/** Runs work in a span, which is the parent of the spans that the work starts. */
+/** Runs work in a span. Spans that the work starts are its children. */
 export function traceWork<Result>(operation: Operation, work: () => Promise<Result>): Promise<Result> {
   const span = withoutErrors(() => startValidSpan(operation)) ?? null
   const isEndpoint = operation.name === 'endpoint'
@@ -83,7 +83,7 @@ function lookupOf(system: string): SpanOptions {
   }
 }
 
-/** Without an active span, nothing else has recorded that the request was received. */
+/** Without an active span, no instrumentation recorded the request, so this is the server span. */
 function startEndpoint({ method, path, scheme }: Endpoint): Span {
   if (scheme === null)
     return tracer().startSpan('sallyport.api', { attributes: { 'sallyport.endpoint': path ?? '' } })
@@ -92,7 +92,7 @@ function startEndpoint({ method, path, scheme }: Endpoint): Span {
   const attributes: Attributes = {
     'http.request.method': isKnown ? method : '_OTHER',
     'url.scheme': scheme,
-    // An unknown path could contain anything, also a secret.
+    // An unknown path isn't recorded, because it may contain a secret.
     ...(route !== null && { 'http.route': route, 'url.path': route }),
   }
   const name = isKnown ? method : 'HTTP'
@@ -108,7 +108,7 @@ function endSpan(span: Span, operation: Operation, outcome: Outcome): void {
     const { status, code } = toErrorResponse(outcome.error)
     span.setAttribute('sallyport.reason', code)
     if (isHttp) span.setAttribute('http.response.status_code', status)
-    // As for HTTP servers: a rejection isn't an error of the server.
+    // By the conventions for HTTP servers, a rejection isn't an error of the server.
     if (status >= 500)
       span.setAttribute('error.type', failureCode(outcome.error)).setStatus({ code: SpanStatusCode.ERROR })
   } else if (operation.name === 'step1') span.setAttribute('sallyport.cached', wasKnown(outcome.result))
@@ -124,7 +124,7 @@ function countEndpoint({ path }: Endpoint, error: unknown): void {
 
 const known = new WeakSet<object>()
 
-/** The cache returns the same object for every later call with the token. */
+/** Returns whether Step 1 came from the cache, which returns the same object for each call with a token. */
 function wasKnown(identity: unknown): boolean {
   if (typeof identity !== 'object' || identity === null) return false
   if (known.has(identity)) return true

@@ -1,6 +1,6 @@
 import { diag } from '@opentelemetry/api'
 
-/** Calls the SDK. Its error changes no response: it goes to the app's logger for OpenTelemetry. */
+/** Calls the SDK. Sends its errors to the app's OpenTelemetry logger, so they never change a response. */
 export function withoutErrors<Result>(call: () => Result): Result | undefined {
   try {
     return call()
@@ -8,7 +8,7 @@ export function withoutErrors<Result>(call: () => Result): Result | undefined {
     try {
       diag.error('sallyport: OpenTelemetry failed', error)
     } catch {
-      // So does the logger.
+      // The logger threw, too.
     }
     return undefined
   }

@@ -52,7 +52,7 @@ describe('denials are counted by reason and step', () => {
     expect(await points('sallyport.endpoint.rejections')).toEqual([{ attributes: route, value: 1 }])
   })
 
-  test('a check whose result the caller never gets is none', async () => {
+  test('a check whose result the caller never gets is not a denial', async () => {
     const session = await auth.signIn()
     await auth.revoke(session)
     const { points } = collectTelemetry()
@@ -83,7 +83,7 @@ describe('failures are counted by code', () => {
     INTERNAL_ERROR: true,
   }
 
-  test('all of them, also those that onFailure does not get', async () => {
+  test('every failure, including those that onFailure suppresses', async () => {
     const { points } = collectTelemetry()
     const codes = Object.keys(ALL) as FailureCode[]
     onFailure.mockClear()
@@ -118,7 +118,7 @@ describe('failures are counted by code', () => {
   })
 })
 
-describe('what is over a limit is counted by limit', () => {
+describe('calls over a limit are counted by limit', () => {
   type Call = (session: TestSession, index: number) => Promise<Response>
   const signIn = (email: string) =>
     auth.handler(post('/sign-in/email', { email, password: TEST_PASSWORD.toUpperCase() }))

@@ -28,7 +28,7 @@ const LOOKUP = {
 }
 
 describe('both steps', () => {
-  test('have spans, and only the first one of a token verifies its signature', async () => {
+  test('have spans, and only the first call with a token verifies its signature', async () => {
     const { spans } = collectTelemetry()
     const { cookie } = await auth.signIn()
     await callBothSteps(cookie)
@@ -114,7 +114,7 @@ describe('both steps', () => {
     expect(parents.toSorted()).toEqual(expected.toSorted())
   })
 
-  test('the lookup itself runs under the span, as spans of a database driver need it', async () => {
+  test('the lookup runs under the span, so spans of a database driver are its children', async () => {
     const { cookie } = await auth.signIn()
     const { spans } = collectTelemetry()
     const { findSession } = auth.lookups.sessions
@@ -140,7 +140,7 @@ describe('endpoints', () => {
     'url.scheme': 'http',
   })
 
-  test('without another span, the span of an endpoint is that of a server', async () => {
+  test('without another span, the span of an endpoint is the server span', async () => {
     const session = await auth.signIn()
     const { spans } = collectTelemetry()
     await auth.handler(post('/sign-out', {}, { cookie: session.cookie, 'sec-fetch-site': 'same-origin' }))
@@ -170,7 +170,7 @@ describe('endpoints', () => {
     ])
   })
 
-  test('a refresh has a span of its own', async () => {
+  test('a refresh has its own span', async () => {
     const session = await auth.expireJwt(await auth.signIn())
     const { spans } = collectTelemetry()
     await auth.handler(get('/backend/token', signedIn(session)))
@@ -225,7 +225,7 @@ describe('endpoints', () => {
     expect(spans()).toMatchObject([{ isError: true }, { isError: true, attributes }])
   })
 
-  test('a call of auth.api is no HTTP request', async () => {
+  test('a call to auth.api is not recorded as an HTTP request', async () => {
     const session = await auth.signIn()
     const { spans } = collectTelemetry()
     await auth.api.getSession({ request: get('/session', signedIn(session)) })
@@ -250,7 +250,7 @@ describe('the SDK', () => {
     expect(await points('sallyport.lookup.duration')).toMatchObject([{ value: 1 }])
   })
 
-  test('may throw anywhere, and changes no response', async () => {
+  test('may throw anywhere, and never changes a response', async () => {
     const fails = () => {
       throw new Error('SDK')
     }

@@ -118,7 +118,7 @@ describe('on PostgreSQL, the lag of the feed', () => {
     return { client, key, lags: () => collected.points('sallyport.feed.lag') }
   }
 
-  test('is that of a notification to itself, with each test of the delivery', async () => {
+  test('is the round trip of a notification to itself, with each test of the delivery', async () => {
     const { client, lags } = await openFollowed()
     // A new connection tests it at once.
     await client.query(

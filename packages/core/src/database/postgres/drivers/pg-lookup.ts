@@ -6,7 +6,7 @@ type Decode = (text: string) => unknown
 
 /**
  * Runs statements that read rows as arrays. `pg` asks for the columns with every run, which takes a tenth of
- * a lookup. This asks once for each named statement: if they change, the server rejects the statement.
+ * a lookup. This asks once per named statement. If the columns change, the server rejects the statement.
  */
 export function pgLookup(client: Client): Query {
   const prepared = new Map<string, readonly Decode[]>()
@@ -28,7 +28,7 @@ interface LookupContext<Row> {
   reject(error: unknown): void
 }
 
-/** A statement whose messages the client passes on. Tools that trace queries read its own members. */
+/** A statement that `pg` sends. `text`, `name`, and `values` are public for tools that trace queries. */
 class Lookup<Row> implements Submittable {
   readonly text: string
   readonly name: string
@@ -52,7 +52,7 @@ class Lookup<Row> implements Submittable {
     connection.stream.cork()
     if (this.#columns === undefined) {
       connection.parse({ text, name, types: [] }, true)
-      // Before the values, which may be invalid: the statement is prepared then, too.
+      // Before the values, because the server prepares the statement even if they are invalid.
       connection.describe({ type: 'S', name }, true)
     }
     connection.bind({ statement: name, values: this.values.map(toParameter) }, true)

@@ -27,13 +27,13 @@ test('reads the values of every type like the driver, and asks for the columns o
   expect(describe).toHaveBeenCalledTimes(1)
 })
 
-test('asks each time without a name, since a pooler may switch the connection', async () => {
+test('asks each time without a name, because a pooler may switch the connection', async () => {
   for (let run = 0; run < 2; run++)
     expect(await lookUp({ text: 'select $1::int4', values: ['5'] })).toMatchObject({ rows: [[5]] })
   expect(describe).toHaveBeenCalledTimes(2)
 })
 
-test('values that the server rejects fail one run, also the first', async () => {
+test('values that the server rejects fail only that run, even the first', async () => {
   const number = { text: 'select $1::int4', name: 'number' }
   for (let run = 0; run < 2; run++) {
     await expect(lookUp({ ...number, values: ['five'] })).rejects.toMatchObject({ code: '22P02' })
@@ -41,7 +41,7 @@ test('values that the server rejects fail one run, also the first', async () => 
   }
 })
 
-test('columns that changed since are rejected, and never read as the old ones', async () => {
+test('a statement whose columns have changed is rejected, and never read with the old columns', async () => {
   await client.query('create table item (first int4); insert into item values (1)')
   const all = { text: 'select * from item', name: 'items' }
   expect(await lookUp(all)).toMatchObject({ rows: [[1]] })
@@ -50,7 +50,7 @@ test('columns that changed since are rejected, and never read as the old ones', 
   expect(await lookUp({ ...all, name: 'items_1' })).toMatchObject({ rows: [['1']] })
 })
 
-test('a run on a connection that has ended is rejected', async () => {
+test('a run on a closed connection is rejected', async () => {
   const ended = new pg.Client(await server.createDatabase('ended'))
   await ended.connect()
   const running = pgLookup(ended)({ text: 'select pg_sleep(60)' }).catch((error: unknown) => error)
