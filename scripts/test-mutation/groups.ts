@@ -19,23 +19,29 @@ const RESPONSES = [
   'split-frame',
 ]
 const STREAMS = [
-  ...[
-    'auth-handle',
-    'auth-request',
-    'sent-request',
-    'session-read',
-    'call-lease',
-    'drain',
-    'guard-source',
-    'guard-stream',
-    'lease-queue',
-    'open-calls',
-  ],
-  ...['session-lease', 'session-leases', 'stopping-streams'],
+  'auth-handle',
+  'auth-request',
+  'sent-request',
+  'session-read',
+  'call-lease',
+  'drain',
+  'guard-source',
+  'guard-stream',
+  'lease-queue',
+  'open-calls',
+  'session-lease',
+  'session-leases',
+  'stopping-streams',
 ]
 const SOCKETS = [
-  ...['frame-queue', 'guard-socket', 'limit-addresses', 'limit-sockets', 'socket-limiter', 'socket-limits'],
-  ...['upgraded-sockets', 'web-socket-options'],
+  'frame-queue',
+  'guard-socket',
+  'limit-addresses',
+  'limit-sockets',
+  'socket-limiter',
+  'socket-limits',
+  'upgraded-sockets',
+  'web-socket-options',
 ]
 
 /** In the order in which they run. An interrupted run keeps the results of finished groups. */

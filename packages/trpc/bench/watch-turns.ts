@@ -29,7 +29,7 @@ export function watchTurns(): () => Turns {
 }
 
 /** Returns the processor time of this thread, because a clock would include other processes. */
-function processorMs(): number {
+export function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
 }

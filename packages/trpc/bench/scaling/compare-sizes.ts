@@ -30,12 +30,6 @@ const VARIANTS = [
 /** Returns milliseconds. */
 type Clock = () => number
 
-/** The processor time of this thread, because a clock would include other programs. */
-export function processorClock(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1_000
-}
-
 /** Looks up random sessions in databases that take turns. Prints and returns how the time grows. */
 export async function compareSizes(
   title: string,

@@ -10,7 +10,8 @@ import { bareLookup, fillPostgres, fillSqlite } from '../../../core/bench/many-s
 import { sessionSql } from '../../../core/src/database/find-session-sql.ts'
 import { lookupStatement } from '../../../core/src/database/sqlite/find-session.ts'
 import { startPostgres } from '../../../core/test/support/embedded-postgres.ts'
-import { compareSizes, processorClock, type Sized } from './compare-sizes.ts'
+import { processorMs } from '../watch-turns.ts'
+import { compareSizes, type Sized } from './compare-sizes.ts'
 import { calculatePages, type Measured, measurePages } from './pages.ts'
 import { powers } from './powers.ts'
 
@@ -44,7 +45,7 @@ async function onSqlite(sizes: readonly number[]): Promise<Panel> {
       },
     })
   }
-  const panel = await compareSizes('SQLite', { databases, clock: processorClock })
+  const panel = await compareSizes('SQLite', { databases, clock: processorMs })
   for (const { close } of databases) await close()
   rmSync(directory, { recursive: true })
   return panel

@@ -1,18 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { revokeSessions } from '@sallyport/core/auth'
-import { openPostgres } from '@sallyport/core/postgres'
-import { openSqlite, type SqliteAuthDatabase } from '@sallyport/core/sqlite'
-import Database from 'better-sqlite3'
-import pg from 'pg'
 import type { Chart } from '../../../../bench/draw-chart.ts'
 import { printTable } from '../../../../bench/print-table.ts'
 import { spreadOf } from '../../../../bench/spread.ts'
-import { fillPostgres, fillSqlite, keyOf, SESSIONS_PER_USER } from '../../../core/bench/many-sessions.ts'
+import { keyOf, SESSIONS_PER_USER } from '../../../core/bench/many-sessions.ts'
 import { startPostgres } from '../../../core/test/support/embedded-postgres.ts'
-import { createOpener, type OpenStream } from './open-stream.ts'
+import { type Filled, fillNewPostgres, fillNewSqlite } from './filled.ts'
+import { createSessionOpener, type OpenSession } from './open-session.ts'
 import { powers } from './powers.ts'
 
 /** In this time, each session is read about three times. */
@@ -20,13 +14,6 @@ const RENEWAL_MS = 6_000
 /** With fewer streams, the process's other objects would distort the result. */
 const MIN_STREAMS_OF_MEMORY = 1_000
 const OPENED_AT_ONCE = 100
-
-interface Filled {
-  readonly database: SqliteAuthDatabase<unknown>
-  /** Ends all sessions, as another program does. */
-  revokeAll(): Promise<unknown>
-  close(): Promise<void>
-}
 
 type Fill = (sessions: number) => Promise<Filled>
 
@@ -41,8 +28,11 @@ interface Costs {
 /** Measures streams in one process: each has its own session, and ten more belong to one user. */
 export async function measureStreams(max: number): Promise<Chart> {
   const server = await startPostgres()
-  const open = await createOpener()
-  const fills = { SQLite: sqlite, PostgreSQL: (sessions: number) => postgres(server, sessions) }
+  const open = await createSessionOpener()
+  const fills = {
+    SQLite: fillNewSqlite,
+    PostgreSQL: (sessions: number) => fillNewPostgres(server, sessions),
+  }
   const costs = new Map<string, Costs[]>()
   for (const [name, fill] of Object.entries(fills)) {
     const measured = []
@@ -92,7 +82,7 @@ export async function measureStreams(max: number): Promise<Chart> {
   }
 }
 
-async function measure(streams: number, { fill, open }: { fill: Fill; open: OpenStream }): Promise<Costs> {
+async function measure(streams: number, { fill, open }: { fill: Fill; open: OpenSession }): Promise<Costs> {
   const firstOfUser = Math.ceil(streams / SESSIONS_PER_USER) * SESSIONS_PER_USER
   const { database, revokeAll, close } = await fill(firstOfUser + SESSIONS_PER_USER)
   const openSome = async (from: number, count: number) => {
@@ -137,42 +127,4 @@ function heapBytes(): number {
   globalThis.gc?.()
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
-}
-
-async function sqlite(sessions: number): Promise<Filled> {
-  const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
-  const path = join(directory, 'bench.db')
-  const database = await openSqlite(path)
-  fillSqlite(path, sessions)
-  const other = new Database(path)
-  return {
-    database,
-    revokeAll: async () => other.exec('delete from session'),
-    async close() {
-      other.close()
-      await database.close()
-      rmSync(directory, { recursive: true })
-    },
-  }
-}
-
-let databases = 0
-
-async function postgres(
-  server: Awaited<ReturnType<typeof startPostgres>>,
-  sessions: number,
-): Promise<Filled> {
-  const url = await server.createDatabase(`streams_${databases++}`)
-  const database = await openPostgres(url)
-  const client = new pg.Client(url)
-  await client.connect()
-  await fillPostgres(client, sessions)
-  return {
-    database,
-    revokeAll: () => client.query('truncate session'),
-    async close() {
-      await client.end()
-      await database.close()
-    },
-  }
 }

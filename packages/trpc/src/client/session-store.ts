@@ -45,8 +45,9 @@ export function createSessionStore(
     getFirst,
     subscribe: changed.subscribe,
     dispatch(event) {
-      const next = transition(get(), event)
-      if (next !== get()) changed.set(next)
+      const state = get()
+      const next = transition(state, event)
+      if (next !== state) changed.set(next)
     },
   }
 }
