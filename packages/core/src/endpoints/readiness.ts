@@ -118,5 +118,8 @@ async function checkClock({ db, locks }: SessionDatabase): Promise<void> {
 
 function requireFile({ isReplaced }: SessionDatabase): void {
   if (isReplaced?.())
-    throw new Fault('DATABASE_FILE_REPLACED', 'The SQLite file was removed or replaced. Restart this process')
+    throw new Fault(
+      'DATABASE_FILE_REPLACED',
+      'The SQLite file was removed or replaced. Put it back, then restart this process',
+    )
 }

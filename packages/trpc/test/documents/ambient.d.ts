@@ -16,6 +16,7 @@ declare module '@opentelemetry/sdk-node' {
   export class NodeSDK {
     constructor(options?: { serviceName?: string })
     start(): void
+    shutdown(): Promise<void>
   }
 }
 
