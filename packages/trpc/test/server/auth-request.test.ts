@@ -1,4 +1,5 @@
 import type { AuthStore } from '@sallyport/core'
+import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { memoryFeed } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
@@ -37,3 +38,15 @@ describe('the calls of a request', () => {
     await later
   })
 })
+
+test.each(['query', 'mutation', 'subscription'] as const)(
+  'a %s over a WebSocket needs the origin of an upgrade, which a script without one lacks',
+  async (kind) => {
+    const { cookie } = await auth.signIn()
+    const req = { headers: { cookie, [CLIENT_HEADER]: '1' } }
+    const context = createAuthContext(auth.config).ws({ req, info: { connectionParams: null } })
+    // The first call gets the result of the handshake, the second one its own.
+    for (let call = 0; call < 2; call++)
+      expect(await reasonOf(context.auth[authRequest].authenticate(store, kind))).toBe('ORIGIN_REJECTED')
+  },
+)
