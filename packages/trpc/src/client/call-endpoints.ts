@@ -10,8 +10,8 @@ const SIGNS = /^(\/sign-|sign)([Ii]n|[Uu]p|[Oo]ut)(?![a-z])/
 /** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
 const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/
 
-/** Members that programs read from any object, for example to await or print it. */
-const NOT_METHODS = /^(then|toJSON|Symbol.*)$/
+/** Programs read other names from any object, such as to await or print it. No name may lead to another path. */
+const METHODS = /^(?!(then|toJSON|constructor)$)\w+$/
 
 /** Creates the methods of `client.api`, each when it is first read. */
 export function callEndpoints<Methods>(
@@ -21,7 +21,7 @@ export function callEndpoints<Methods>(
   return new Proxy(Object.create(null), {
     get(methods, symbol) {
       const name = String(symbol)
-      if (!NOT_METHODS.test(name))
+      if (METHODS.test(name))
         methods[name] ??= (input?: object) =>
           callMethod(session, name, { route: routes[name] ?? routeOf(name), input })
       return methods[name]

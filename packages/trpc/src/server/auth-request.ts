@@ -11,6 +11,13 @@ interface Step1 {
   result: Promise<Identity> | Identity
 }
 
+interface SharedRead {
+  readonly store: AuthStore
+  readonly kind: RequestKind
+  readonly startedAt: number
+  readonly result: Promise<SessionRead>
+}
+
 const MAX_SHARED_READ_MS = 1_000
 
 /** The credentials of one HTTP request or WebSocket connection. Runs both steps for all of its calls. */
@@ -25,8 +32,9 @@ export class AuthRequest {
   readonly #connection: AuthRequestOptions['connection']
   readonly #renew: RenewSession | undefined
   #step1: Step1 | null = null
-  #lastRead: { kind: RequestKind; startedAt: number; result: Promise<SessionRead> } | null = null
+  #lastRead: SharedRead | null = null
   #wasChecked = false
+  #isIdentified = false
   #handshake: Promise<void> | null = null
   #isAwaited = false
 
@@ -66,9 +74,9 @@ export class AuthRequest {
     return readCredentials(this.request.header, this.config).sessionCookie !== null
   }
 
-  /** Whether Step 1 has proved who the caller is, so Step 2 rejected what failed. */
+  /** Whether Step 1 has proved who the caller is, so Step 2 rejected what failed. True for all later calls. */
   isIdentified(): boolean {
-    return this.#step1 !== null && !(this.#step1.result instanceof Promise)
+    return this.#isIdentified
   }
 
   /** Whether Step 1 has run: the response may be meant for this caller alone. */
@@ -85,10 +93,11 @@ export class AuthRequest {
   /** Runs both steps. Over HTTP, calls of a request share a read for 1 s, or until anything is revoked. */
   authenticate(store: AuthStore, kind: RequestKind): Promise<SessionRead> {
     const last = this.#lastRead
+    const isShared = last !== null && last.store === store && last.kind === kind
     // The promise itself, so the calls of a batch continue in order.
-    if (last?.kind !== kind || performance.now() - last.startedAt > MAX_SHARED_READ_MS)
+    if (!isShared || performance.now() - last.startedAt > MAX_SHARED_READ_MS)
       return this.authenticateFresh(store, kind)
-    return this.#shareRead(last.result, store, kind)
+    return this.#shareRead(last)
   }
 
   /** Runs both steps with a read that no other call has used. */
@@ -96,11 +105,11 @@ export class AuthRequest {
     if (this.transport === 'ws') return this.#runSteps(store, kind)
     const startedAt = performance.now()
     const result = this.#runSteps(store, kind)
-    this.#lastRead = { kind, startedAt, result }
+    this.#lastRead = { store, kind, startedAt, result }
     return result
   }
 
-  async #shareRead(result: Promise<SessionRead>, store: AuthStore, kind: RequestKind): Promise<SessionRead> {
+  async #shareRead({ result, store, kind }: SharedRead): Promise<SessionRead> {
     const read = await result
     // The read began before this call: a revocation since then must not be missed.
     return isCurrent(read, store, this.config) ? read : await this.authenticateFresh(store, kind)
@@ -135,10 +144,11 @@ export class AuthRequest {
     result.then(
       (identity) => {
         step1.result = identity
+        this.#isIdentified = true
       },
       (error: unknown) => {
         if (!isUnavailable(error)) return
-        this.#step1 = null
+        if (this.#step1 === step1) this.#step1 = null
         this.#lastRead = null
       },
     )

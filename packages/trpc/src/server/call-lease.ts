@@ -118,8 +118,13 @@ export class CallLease implements LeaseSubscriber {
   }
 
   onSession(session: Session): void {
-    const error = this.errorOf(session)
-    if (error !== null) this.onError(error)
+    try {
+      const error = this.errorOf(session)
+      if (error !== null) this.onError(error)
+    } catch (error) {
+      // From the app's function. No caller waits for this read, so it would end the process.
+      this.onError(error)
+    }
   }
 
   onError(error: unknown): void {

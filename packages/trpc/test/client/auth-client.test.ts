@@ -187,6 +187,14 @@ describe('the methods', () => {
     },
   )
 
+  test.each(['then', 'toJSON', 'constructor', '../../trpc/leave', 'a/b', 'a?b', 'a#b', '%2e%2e', ''])(
+    '"%s" is no method, so a name from a URL calls nothing else',
+    (name) => {
+      const { api } = createAuthClient<Record<string, () => Promise<object>>>({ isServer: false, routes: {} })
+      expect(api[name]).toBeUndefined()
+    },
+  )
+
   test("redirectTo of another endpoint is the endpoint's own", async () => {
     const { call } = record(() => Response.json({}))
     expect((await call('updateUser', { redirectTo: '/notes' })).body).toBe('{"redirectTo":"/notes"}')

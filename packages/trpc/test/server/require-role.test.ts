@@ -13,6 +13,11 @@ let server: TestServer
 const denials: Reason[] = []
 beforeAll(async () => {
   server = await startServer({
+    rolesOf({ role }) {
+      if (role === 'unreadable') throw new TypeError('The role is unreadable')
+      return [role]
+    },
+    onFailure() {},
     onEvent: (event) => void (event.type === 'decision.denied' && denials.push(event.reason)),
   })
 })
@@ -102,6 +107,16 @@ describe('a stream behind requireRole', () => {
       expectEnd(await guarded.ended, 'ROLE_REQUIRED')
       server.stage.ticker.emit('tick', 'still here')
       await soon(() => expect(free.values).toEqual(['ready', 'still here']))
+    })
+
+    test("ends with SESSIONS_UNAVAILABLE when the app's function throws, and the process continues", async () => {
+      const { session, guarded, free } = await begin(open)
+      await setRole(session.userId, 'unreadable')
+      server.feed.publish({ sessionId: null, userId: session.userId })
+      server.stage.ticker.emit('tick', 'late')
+      expectEnd(await guarded.ended, 'SESSIONS_UNAVAILABLE')
+      await soon(() => expect(free.values).toEqual(['ready', 'late']))
+      expect(guarded.values).toEqual(['ready'])
     })
 
     test('continues with any of the roles, and after unrelated changes', async () => {

@@ -328,6 +328,16 @@ describe.each(ADAPTERS)('subscriptions over %s', (adapter) => {
     expect(await closed).toBe('4429 RATE_LIMITED')
   })
 
+  test('over the limit close the socket, and no later frame is handled', async () => {
+    const app = await open(adapter, UNLIMITED)
+    const socket = await app.connect()
+    const { closed } = record(socket)
+    for (let round = 0; round < 2; round++) socket.send(call(1, 'publicIdle', 'subscription'))
+    for (let id = 2; id < 10; id++) socket.send(call(id, 'ping'))
+    expect(await closed).toBe('4429 RATE_LIMITED')
+    expect(app.counts.pings).toBe(0)
+  })
+
   test("can't bypass the limit by failing another call with their id", async () => {
     const app = await open(adapter, UNLIMITED)
     const socket = await app.connect()

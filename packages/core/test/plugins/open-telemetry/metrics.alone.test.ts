@@ -107,6 +107,17 @@ describe('failures are counted by code', () => {
     expect(await points('sallyport.failures')).toEqual([{ attributes, value: 1 }])
   })
 
+  test('a lookup that fails, whose time is recorded with the code', async () => {
+    const { cookie } = await auth.signIn()
+    const { points } = collectTelemetry()
+    const error = Object.assign(new Error('full'), { code: 'SQLITE_FULL' })
+    vi.spyOn(auth.lookups.sessions, 'findSession').mockRejectedValueOnce(error)
+    expect(await reasonOf(callBothSteps(cookie))).toBe('SESSIONS_UNAVAILABLE')
+    expect(await points('sallyport.lookup.duration')).toMatchObject([
+      { attributes: { 'error.type': 'DATABASE_FULL' }, value: 1 },
+    ])
+  })
+
   test('an onEvent that throws', async () => {
     const onEvent = () => Promise.reject(new Error('down'))
     const other = await createTestAuth({ ...options, onEvent })

@@ -15,7 +15,7 @@ interface PgLookupConnection extends LookupConnection {
 
 interface ConnectionOptions {
   /** Connects without a timeout of statements: its timer would cost a twentieth of a lookup. */
-  readonly connect: () => Promise<Client>
+  readonly connect: () => Promise<Client & { readonly isPooled: boolean }>
   /** Timeout of statements that aren't lookups. */
   readonly timeoutMs: number
 }
@@ -53,8 +53,9 @@ export function lookupConnections(
   async function addConnection(): Promise<void> {
     const client = await connect()
     if (isClosed) return void client.end()
-    const lookUp = pgLookup(client)
     const run = pgQuery(client)
+    // A pooler's other connections may have prepared a statement before or after a column was altered.
+    const lookUp = client.isPooled ? run : pgLookup(client)
     const query: Query = (statement) => withDeadline(run(statement), timeoutMs)
     const connection = { client, query, lookUp }
     preparing = prepare(connection)

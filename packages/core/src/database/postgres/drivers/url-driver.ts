@@ -40,6 +40,8 @@ export async function urlDriver(
   const config: ClientConfig = { ...untimed, query_timeout: timeoutMs }
 
   class PrimaryClient extends Client {
+    isPooled = true
+
     constructor(options?: ClientConfig) {
       super({ ...options, connectionTimeoutMillis: connectTimeoutMs })
       // A running query gets the error too. Without a listener an idle connection would end the process.
@@ -58,9 +60,10 @@ export async function urlDriver(
     async #connectToPrimary(): Promise<void> {
       await super.connect()
       try {
-        const checked = this.query<{ standby: boolean }>(primaryStatement(this))
+        const checked = this.query<{ standby: boolean; plans: string | null }>(primaryStatement(this))
         const { rows } = await withDeadline(checked, connectTimeoutMs)
         checkPrimaryRow(rows[0])
+        this.isPooled = rows[0]?.plans !== 'force_generic_plan'
       } catch (error) {
         void this.end()
         throw error
@@ -79,7 +82,7 @@ export async function urlDriver(
   })
   pool.on('error', () => {})
 
-  async function connect(options: ClientConfig): Promise<Client> {
+  async function connect(options: ClientConfig): Promise<PrimaryClient> {
     const client = new PrimaryClient(options)
     await client.connect()
     return client
@@ -109,7 +112,7 @@ export async function urlDriver(
 function primaryStatement(client: Client): string {
   const pid = 'processID' in client && typeof client.processID === 'number' ? client.processID : 0
   return `select pg_is_in_recovery() as standby, case when pg_backend_pid() = ${pid}
-    then set_config('plan_cache_mode', 'force_generic_plan', false) end`
+    then set_config('plan_cache_mode', 'force_generic_plan', false) end as plans`
 }
 
 async function loadPg() {
