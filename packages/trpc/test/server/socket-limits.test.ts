@@ -126,6 +126,14 @@ describe.each(ADAPTERS)('frames over %s', (adapter) => {
     expect(messages.length).toBeLessThanOrEqual(5 * 50)
   })
 
+  test('that are pongs have the same limit', async () => {
+    const app = await open(adapter, { overBudgetMs: 300 })
+    const socket = await app.connect()
+    const { closed } = record(socket)
+    for (let frame = 0; frame < 20_000; frame++) socket.pong()
+    expect(await closed).toBe('4429 RATE_LIMITED')
+  })
+
   test('are limited before `createContext`, which waits for the connection parameters', async () => {
     const app = await open(adapter, { overBudgetMs: 300 })
     const socket = new WebSocket(`${app.url}?connectionParams=1`, { headers: { origin: ORIGIN } })
