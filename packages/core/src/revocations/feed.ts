@@ -28,15 +28,18 @@ type Subscriber = { readonly listener: () => void }
 
 /** Creates a feed inside one process: listeners run before `publish` returns. */
 export function memoryFeed(): RevocationFeed {
-  /** By user, and then by session, because a user may have thousands of sessions that end together. */
-  const users = new Map<string, Map<string, Set<Subscriber>>>()
+  /**
+   * By user, and then by session, because a user may have thousands of sessions that end together. Most
+   * sessions have one subscriber, for which an array takes less memory than a set.
+   */
+  const users = new Map<string, Map<string, readonly Subscriber[]>>()
   let revision = 0
 
-  function subscribersOf({ sessionId, userId }: Revocation): Subscriber[] {
+  function subscribersOf({ sessionId, userId }: Revocation): readonly Subscriber[] {
     if (userId === null) return [...users.values()].flatMap(all)
     const sessions = users.get(userId)
     if (sessions === undefined) return []
-    return sessionId === null ? all(sessions) : [...(sessions.get(sessionId) ?? [])]
+    return sessionId === null ? all(sessions) : (sessions.get(sessionId) ?? [])
   }
 
   return {
@@ -45,12 +48,16 @@ export function memoryFeed(): RevocationFeed {
     },
     subscribe({ sessionId, userId }, listener) {
       const subscriber = { listener }
-      const sessions = users.get(userId) ?? new Map<string, Set<Subscriber>>()
-      const subscribers = sessions.get(sessionId) ?? new Set()
-      users.set(userId, sessions.set(sessionId, subscribers.add(subscriber)))
+      const sessions = users.get(userId) ?? new Map<string, readonly Subscriber[]>()
+      const others = sessions.get(sessionId)
+      users.set(
+        userId,
+        sessions.set(sessionId, others === undefined ? [subscriber] : [...others, subscriber]),
+      )
       return () => {
-        subscribers.delete(subscriber)
-        if (subscribers.size === 0 && sessions.get(sessionId) === subscribers) sessions.delete(sessionId)
+        const left = sessions.get(sessionId)?.filter((other) => other !== subscriber) ?? []
+        if (left.length > 0) sessions.set(sessionId, left)
+        else sessions.delete(sessionId)
         if (sessions.size === 0 && users.get(userId) === sessions) users.delete(userId)
       }
     },
@@ -61,6 +68,6 @@ export function memoryFeed(): RevocationFeed {
   }
 }
 
-function all(sessions: ReadonlyMap<string, ReadonlySet<Subscriber>>): Subscriber[] {
-  return [...sessions.values()].flatMap((subscribers) => [...subscribers])
+function all(sessions: ReadonlyMap<string, readonly Subscriber[]>): Subscriber[] {
+  return [...sessions.values()].flat()
 }

@@ -12,7 +12,7 @@ export interface ClosableSocket {
   readonly readyState: number
   send(data: string): void
   close(code: number, reason: string): void
-  once(event: 'close', listener: () => void): unknown
+  on(event: 'close', listener: () => void): unknown
 }
 
 /** Close codes: 4000 plus an HTTP status, from the range that is free for applications. */
@@ -56,7 +56,7 @@ export class SocketGuard implements Connection, LeaseSubscriber {
     const totals = this.limiter && reserveSocket(read, { limiter: this.limiter, config: this.#config })
     this.#isSubscribed = true
     const subscription = subscribeToLease(read, this, this.#config)
-    this.#socket.once('close', () => {
+    this.#socket.on('close', () => {
       subscription.end()
       if (totals !== undefined) decrement(totals, sessionId)
     })
@@ -87,7 +87,7 @@ export class SocketGuard implements Connection, LeaseSubscriber {
       else act()
     }
     let timer = setTimeout(check, CLOSE_AFTER_MS)
-    this.#socket.once('close', () => clearTimeout(timer))
+    this.#socket.on('close', () => clearTimeout(timer))
   }
 }
 
@@ -108,5 +108,5 @@ function reserveSocket(
 function countOpen(socket: ClosableSocket, { telemetry }: AuthConfig): void {
   if (telemetry === undefined || !isOpen(socket)) return
   telemetry.open('sockets', 1)
-  socket.once('close', () => telemetry.open('sockets', -1))
+  socket.on('close', () => telemetry.open('sockets', -1))
 }

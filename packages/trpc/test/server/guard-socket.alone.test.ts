@@ -317,7 +317,7 @@ describe('a socket that is about to be closed', () => {
     const { auth } = createAuthContext(server.config).ws({
       req: { headers: browser(session).headers },
       info: { connectionParams: null },
-      res: { readyState: 1, send: () => {}, close, once: (_event, listener) => listeners.push(listener) },
+      res: { readyState: 1, send: () => {}, close, on: (_event, listener) => listeners.push(listener) },
     })
     await auth[authRequest].authenticate(server.db[authStore], 'query')
     await server.auth.ban(session)
