@@ -10,7 +10,7 @@ const SIGNS = /^(\/sign-|sign)([Ii]n|[Uu]p|[Oo]ut)(?![a-z])/
 /** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
 const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/
 
-/** Programs read other names from any object, such as to await or print it. No name may lead to another path. */
+/** Programs read other names of any object, such as to await or print it. No name leads to another path. */
 const METHODS = /^(?!(then|toJSON|constructor)$)\w+$/
 
 /** Creates the methods of `client.api`, each when it is first read. */

@@ -74,7 +74,7 @@ export class AuthRequest {
     return readCredentials(this.request.header, this.config).sessionCookie !== null
   }
 
-  /** Whether Step 1 has proved who the caller is, so Step 2 rejected what failed. True for all later calls. */
+  /** Whether Step 1 has proved who the caller is, so Step 2 rejected what failed. Stays true. */
   isIdentified(): boolean {
     return this.#isIdentified
   }
