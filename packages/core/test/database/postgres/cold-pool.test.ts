@@ -27,7 +27,9 @@ test.each([80])(
   async (delayMs) => {
     const proxy = await startProxy(server.port, { delayMs })
     const url = database.url.replace(`:${server.port}/`, `:${proxy.port}/`)
-    const { db, sessions, close } = await openPostgres(url)
+    // A busy machine must not reach the timeouts: the counts below prove that connections open together.
+    const patient = { lookupTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
+    const { db, sessions, close } = await openPostgres(url, patient)
     onTestFinished(close)
     // The connections that opened the database must not be in the pool any more.
     await database.rows(
