@@ -15,8 +15,8 @@ import { firstMessage } from '../../core/test/support/first-message.ts'
 import { type Client, httpClient, httpRequest, webSocketClient } from './load.ts'
 import type { Shares } from './profile.ts'
 
-const RUN_MS = Number(process.env.BENCH_SECONDS ?? 0.8) * 1_000
-const RUNS = 9
+const RUN_MS = Number(process.env.BENCH_SECONDS ?? 0.15) * 1_000
+const RUNS = 61
 const CONNECTIONS = 32
 const BATCH = 10
 
