@@ -26,6 +26,13 @@ export const ENDPOINTS = {
   verifyEmail: { method: 'POST', path: '/verify-email' },
   changeEmail: { method: 'POST', path: '/change-email' },
   undoEmailChange: { method: 'POST', path: '/undo-email-change' },
+  signInTotp: { method: 'POST', path: '/sign-in/totp' },
+  reauthenticateTotp: { method: 'POST', path: '/reauthenticate-totp' },
+  getTotp: { method: 'GET', path: '/get-totp' },
+  enableTotp: { method: 'POST', path: '/enable-totp' },
+  confirmTotp: { method: 'POST', path: '/confirm-totp' },
+  disableTotp: { method: 'POST', path: '/disable-totp' },
+  createRecoveryCodes: { method: 'POST', path: '/create-recovery-codes' },
   listUsers: { method: 'GET', path: '/admin/list-users' },
   listUserSessions: { method: 'GET', path: '/admin/list-user-sessions' },
   listAudit: { method: 'GET', path: '/admin/list-audit' },
@@ -34,6 +41,7 @@ export const ENDPOINTS = {
   banUser: { method: 'POST', path: '/admin/ban-user' },
   unbanUser: { method: 'POST', path: '/admin/unban-user' },
   setRole: { method: 'POST', path: '/admin/set-role' },
+  resetUserFactors: { method: 'POST', path: '/admin/reset-user-factors' },
   createOrganization: { method: 'POST', path: '/organization/create' },
   listOrganizations: { method: 'GET', path: '/organization/list' },
   updateOrganization: { method: 'POST', path: '/organization/update' },
@@ -109,6 +117,7 @@ export const REASONS = {
   ACCOUNT_BANNED: { status: 403, code: 'FORBIDDEN', message: 'Account banned' },
   ROLE_REQUIRED: { status: 403, code: 'FORBIDDEN', message: 'Your role does not allow this. Ask an admin.' },
   SESSION_NOT_FRESH: { status: 403, code: 'FORBIDDEN', message: 'Confirm that it is you, and try again.' },
+  FACTOR_REQUIRED: { status: 403, code: 'FORBIDDEN', message: 'Confirm with your second factor.' },
   ORIGIN_REJECTED: {
     status: 403,
     code: 'FORBIDDEN',
@@ -134,6 +143,26 @@ export const REASONS = {
 REASONS satisfies Record<string, { status: number; code: string; message: string }>
 
 export type Reason = keyof typeof REASONS
+
+/** A second factor that a procedure can require. `any-second` is a passkey, a TOTP, or a recovery code. */
+export type Factor = 'passkey' | 'totp' | 'any-second'
+
+/** What satisfies a guard that rejected with `SESSION_NOT_FRESH` or `FACTOR_REQUIRED`. */
+export interface RequiredProof {
+  /** Null if the user may prove who they are by any method. */
+  readonly factor: Factor | null
+  /** The maximum age of the proof; null if any age is fine. */
+  readonly maxAgeSeconds: number | null
+}
+
+/** A sign-in that a second factor must complete, in the response with `FACTOR_REQUIRED`. */
+export interface SignInChallenge {
+  /** Send it with the proof, such as to `signInTotp`. */
+  readonly token: string
+  /** The methods that complete the sign-in, such as `otp`. */
+  readonly methods: readonly string[]
+  readonly expiresIn: number
+}
 
 /** Returns whether a reason is about the JWT, so another JWT could be valid. */
 export function isTokenReason(reason: string): boolean {
@@ -220,6 +249,8 @@ export interface SessionResponse {
   lastSeenAt: string
   lastAuthenticatedAt: string
   expiresAt: string
+  /** How the user proved who they are (RFC 8176), such as `pwd` and `otp`. */
+  amr: string[]
   address: string | null
   /** Such as `Firefox on macOS`; null if unknown. */
   device: string | null
@@ -277,6 +308,8 @@ export interface ErrorResponse {
   fields?: readonly string[]
   /** Seconds to wait before another attempt, with 429 and 503. */
   retryAfterSeconds?: number
+  /** With `FACTOR_REQUIRED` at a sign-in. */
+  challenge?: SignInChallenge
 }
 
 /** Why a guard rejected a procedure call: `error.data.auth`, if the app's error formatter adds it. */
@@ -286,6 +319,8 @@ export interface AuthErrorData {
   readonly retryAfterSeconds: number | null
   /** True only if the guard rejected before the resolver ran, so the call can be sent again. */
   readonly replay: boolean
+  /** Only with `SESSION_NOT_FRESH` and `FACTOR_REQUIRED`. */
+  readonly required?: RequiredProof
 }
 
 /** Why an auth endpoint rejected: `error.data.endpoint`, if the app's error formatter adds it. */

@@ -40,6 +40,13 @@ export interface CreateSessionInput {
   readonly userId: string
   /** If false, the cookies expire with the browser session, and the session after a day. @default true */
   readonly rememberMe?: boolean
+  /**
+   * The methods by which the user authenticated (RFC 8176), such as `pwd`. `otp` and `passkey` mean that the
+   * user proved a second factor. @default none
+   */
+  readonly amr?: readonly string[]
+  /** The authentication context class that an OpenID provider reported. @default null */
+  readonly acr?: string | null
 }
 
 /** Methods of `auth.api` without an endpoint. The app's own code decides who may call them. */
@@ -48,7 +55,8 @@ export interface ServerApi {
    * Begins a session for a user who has authenticated elsewhere: with OAuth, a passkey, or SAML. Add the
    * returned headers, which set the cookies, to the response.
    * @throws EndpointError `USER_NOT_FOUND` or `TOO_MANY_SESSIONS`
-   * @throws AuthError `ACCOUNT_BANNED`, `COOKIE_CONFLICT`, or `SESSIONS_UNAVAILABLE`
+   * @throws AuthError `ACCOUNT_BANNED`, `COOKIE_CONFLICT`, `SESSIONS_UNAVAILABLE`, or `FACTOR_REQUIRED` with
+   * a `challenge`, if the user has a second factor that `amr` doesn't name
    * @example
    * const { headers } = await auth.api.createSession({ userId, request })
    * headers.set('location', '/')
@@ -141,12 +149,13 @@ export function createApi<Plugins extends readonly AuthPlugin[]>(
     },
   ])
   const path = 'createSession'
-  const createSession: ServerApi['createSession'] = ({ userId, rememberMe, ...options }) => {
+  const createSession: ServerApi['createSession'] = ({ userId, rememberMe, amr, acr, ...options }) => {
     const begin = async () => {
       const server = await connect()
       const request = toEndpointRequest(options, server)
       const context = createContext({ origin: 'mutation', caller: 'anyone', path }, request, server)
-      const { body, cookies } = withTransport(context, await beginSession(userId, context, { rememberMe }))
+      const session = await beginSession(userId, context, { rememberMe, amr, acr })
+      const { body, cookies } = withTransport(context, session)
       return { ...body, headers: toHeaders(cookies) }
     }
     return reportRejected(begin(), { path, step: 'endpoint' }, config)

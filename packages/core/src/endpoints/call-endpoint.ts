@@ -76,8 +76,8 @@ async function authorize(
 /** @throws AuthError `ROLE_REQUIRED` or `SESSION_NOT_FRESH` */
 function requireCaller({ caller, freshForSeconds }: Endpoint, session: Session, config: AuthConfig): void {
   const isForAdmins = caller === 'admin' || caller === 'fresh-admin'
-  if (isForAdmins && session.user.role !== 'admin') throw denial('ROLE_REQUIRED', session.id, config)
+  if (isForAdmins && session.user.role !== 'admin') throw denial('ROLE_REQUIRED', session.id, { config })
   const isForFresh = caller === 'fresh-user' || caller === 'fresh-admin'
   const freshness = { maxAgeSeconds: freshForSeconds ?? config.freshForSeconds, now: config.now() }
-  if (isForFresh && !isFresh(session, freshness)) throw denial('SESSION_NOT_FRESH', session.id, config)
+  if (isForFresh && !isFresh(session, freshness)) throw denial('SESSION_NOT_FRESH', session.id, { config })
 }

@@ -17,7 +17,7 @@ import type { AuthDefinition } from './definition.ts'
 import type { Endpoint, EndpointContext } from './endpoint.ts'
 
 export interface EndpointServer {
-  readonly definition: Pick<AuthDefinition, 'config' | 'definePayload'> & {
+  readonly definition: Pick<AuthDefinition, 'config' | 'definePayload' | 'encryptionKeys' | 'plugins'> & {
     readonly signingKeys: SigningKeys
   }
   readonly database: SessionDatabase
@@ -53,6 +53,8 @@ export function createContext(
     config,
     signingKeys: definition.signingKeys,
     definePayload: definition.definePayload,
+    encryptionKeys: definition.encryptionKeys,
+    secondFactors: definition.plugins.flatMap(({ secondFactor = [] }) => secondFactor),
     database,
     request,
     address,

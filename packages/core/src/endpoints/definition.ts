@@ -3,13 +3,14 @@ import type { AuthConfig } from '../config.ts'
 import type { Migrations } from '../database/schema/migrations.ts'
 import type { ChangeHook } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
+import { type EncryptionKeys, readEncryptionKeys } from '../keys/encryption-keys.ts'
 import { readSigningKeys } from '../keys/read-signing-keys.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import { ENDPOINT_ERRORS, type RejectionTable } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
 import type { SessionColumns, UserColumns } from './declared-columns.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint, SecondFactor } from './endpoint.ts'
 import { sessionFields } from './plain-schemas.ts'
 import { userFields } from './user-record.ts'
 
@@ -36,6 +37,8 @@ export interface AuthPlugin<
   /** Runs in the transaction of every change of sessions and users. */
   readonly onChange?: ChangeHook
   readonly reasons?: RejectionTable
+  /** A factor that a sign-in must prove too, if the user has it. */
+  readonly secondFactor?: SecondFactor
 }
 
 /** The app's own columns and hook, as the last plugin of its definition. */
@@ -56,6 +59,12 @@ export interface AuthDefinitionOptions<
    * first signed. Undefined in a process without a database.
    */
   signingKeys: unknown
+  /**
+   * `ENCRYPTION_KEYS`, with which plugins encrypt secrets in the database: 32 random bytes in base64. To
+   * rotate, put a new key before the former ones, with a comma. The first encrypts, and all decrypt.
+   * @default none: a plugin that needs keys throws
+   */
+  encryptionKeys?: string | undefined
   /** Adds claims to JWTs, such as a tenant. Never overrides ours. Anyone with the token can read them. */
   definePayload?: DefinePayload
   plugins?: Plugins
@@ -72,6 +81,8 @@ export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly
   readonly config: AuthConfig
   /** Null in a process that never issues tokens. */
   readonly signingKeys: SigningKeys | null
+  /** Null without `ENCRYPTION_KEYS`. */
+  readonly encryptionKeys: EncryptionKeys | null
   readonly definePayload: DefinePayload
   /** Last is the {@link AppPlugin}. */
   readonly plugins: Plugins
@@ -105,11 +116,13 @@ export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
     ...(hooks?.onChange !== undefined && { onChange: hooks.onChange }),
   }
   const plugins = [...(options.plugins ?? []), own]
+  const encryptionKeys = readEncryptionKeys(options.encryptionKeys)
   checkPlugins(plugins)
   if (typeof signingKeys !== 'function')
     return {
       config,
       signingKeys: readSigningKeys(signingKeys, config),
+      encryptionKeys,
       definePayload,
       plugins,
     }
@@ -120,6 +133,7 @@ export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
       keys ??= readSigningKeys(signingKeys(), config)
       return keys
     },
+    encryptionKeys,
     definePayload,
     plugins,
   }
@@ -137,7 +151,7 @@ const OWN_USER_COLUMNS = [...Object.keys(userFields), 'banned', 'banReason', 'ba
 const OWN_SESSION_COLUMNS = [
   ...Object.keys(sessionFields),
   ...['token', 'userId', 'user', 'ipAddress', 'userAgent', 'remembered', 'previousToken', 'rotatedAt'],
-  ...['tokenFamily', 'version', 'provedVersion', 'issuer', 'updatedAt'],
+  ...['tokenFamily', 'version', 'provedVersion', 'issuer', 'acr', 'updatedAt'],
 ]
 
 function checkPlugins(plugins: readonly AuthPlugin[]): void {

@@ -1,7 +1,9 @@
 import * as z from 'zod/mini'
 import type { AuthConfig } from '../config.ts'
+import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent, SessionDatabase } from '../database/session-database.ts'
 import type { DefinePayload } from '../jwt/issue-jwt.ts'
+import type { EncryptionKeys } from '../keys/encryption-keys.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import type { Route } from '../protocol.ts'
@@ -17,6 +19,7 @@ export interface EndpointContext {
   readonly config: AuthConfig
   readonly signingKeys: SigningKeys
   readonly definePayload: DefinePayload
+  readonly encryptionKeys: EncryptionKeys | null
   readonly database: SessionDatabase
   readonly request: OriginRequest
   /** The client's; null if unknown. */
@@ -33,6 +36,18 @@ export interface EndpointContext {
   change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
   /** Does work after the response, independent of it. A failure goes to `onFailure`. */
   later(work: () => Promise<void>): void
+  /** The second factors of all plugins. */
+  readonly secondFactors: readonly SecondFactor[]
+}
+
+/** A second factor of a plugin. */
+export interface SecondFactor {
+  /** The methods with which this user can complete a sign-in, such as `otp`; empty if they have none. */
+  methodsOf(userId: string, db: AuthKysely): Promise<readonly string[]>
+  /** Returns whether this user may sign in with this browser alone. @default never */
+  isTrusted?(userId: string, context: EndpointContext): Promise<boolean>
+  /** Removes the factor from an account, in the transaction of a change. */
+  remove(userId: string, trx: AuthTransaction): Promise<void>
 }
 
 export interface AuthorizedContext extends EndpointContext, Authenticated {}

@@ -1,16 +1,45 @@
 import { createSession, type NewSessionOptions } from '../lifecycle/create-session.ts'
 import { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
+import { AuthError } from '../protocol/errors.ts'
+import { SECOND_FACTORS } from '../session/authentication-methods.ts'
 import type { EndpointContext } from './endpoint.ts'
+import { createChallenge } from './sign-in-challenge.ts'
 
-/** Begins a session for a user who has just proved who they are, and responds with its tokens. */
+export type SignInOptions = Pick<NewSessionOptions, 'acr' | 'amr' | 'authorize' | 'knownDevice' | 'rememberMe'>
+
+/**
+ * Begins a session for a user who has just proved who they are, and responds with its tokens.
+ * @throws AuthError `FACTOR_REQUIRED` with a `challenge` if the user has a second factor that `amr` lacks
+ */
 export async function beginSession(
   userId: string,
   context: EndpointContext,
-  options: Pick<NewSessionOptions, 'authorize' | 'knownDevice' | 'rememberMe'> = {},
+  options: SignInOptions = {},
 ): Promise<TokenResult> {
   const { config, database, address, request, sessionCookie: replaces } = context
+  const methods = await missingFactors(userId, context, options)
+  if (methods.length > 0) {
+    const challenge = await createChallenge({ userId, methods, ...options }, context)
+    throw new AuthError('FACTOR_REQUIRED', { challenge })
+  }
   const id = crypto.randomUUID()
   const issue = await prepareTokens({ id, userId }, context)
   const browser = { address, userAgent: request.header('user-agent'), replaces }
   return issue(await createSession(database, { ...options, ...browser, id, userId, config }))
+}
+
+/** Returns the methods one of which must complete the sign-in; empty if it is complete. */
+async function missingFactors(
+  userId: string,
+  context: EndpointContext,
+  { amr = [] }: SignInOptions,
+): Promise<string[]> {
+  if (amr.some((method) => SECOND_FACTORS.includes(method))) return []
+  const methods: string[] = []
+  for (const factor of context.secondFactors) {
+    const own = await factor.methodsOf(userId, context.database.db)
+    if (own.length > 0 && (await factor.isTrusted?.(userId, context))) return []
+    methods.push(...own)
+  }
+  return methods
 }

@@ -37,6 +37,7 @@ export const sessionFields: {
   lastSeenAt: z.string(),
   lastAuthenticatedAt: z.string(),
   expiresAt: z.string(),
+  amr: z.array(z.string()),
   address: z.nullable(z.string()),
   device: z.nullable(z.string()),
   current: z.boolean(),

@@ -44,7 +44,12 @@ export function countVersionChange(sessionId: string, context: EndpointContext):
 /** Replaces the credentials of the caller's session, in one transaction with `work`, and returns them. */
 export async function renewSession(
   context: AuthorizedContext,
-  options: { cause: VersionCause; work?: (trx: AuthTransaction, record: RecordEvent) => Promise<void> },
+  options: {
+    cause: VersionCause
+    /** The methods by which the user has just proved who they are (RFC 8176). */
+    methods?: readonly string[]
+    work?: (trx: AuthTransaction, record: RecordEvent) => Promise<void>
+  },
 ): Promise<Required<EndpointResult<TokenResponse>>> {
   const { identity, sessionCookie: cookie, config, change } = context
   const { userId, sessionId } = identity
@@ -53,7 +58,8 @@ export async function renewSession(
   const issue = await prepareTokens({ id: sessionId, userId }, context)
   const renewed = await change(async (trx, record) => {
     await options.work?.(trx, record)
-    const replacement = { userId, cookie, cause: options.cause, now: config.now() }
+    const { cause, methods } = options
+    const replacement = { userId, cookie, cause, methods, now: config.now() }
     const session = await replaceCredentials(trx, record, replacement)
     if (session === null) throw reject('SESSION_SECRET_REQUIRED')
     return session

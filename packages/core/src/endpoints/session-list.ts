@@ -1,6 +1,7 @@
 import Bowser from 'bowser'
 import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import type { SessionResponse } from '../protocol.ts'
+import { readMethods } from '../session/authentication-methods.ts'
 
 /** Lists the unexpired sessions of a user, newest first. */
 export async function listSessionsOf(
@@ -10,7 +11,7 @@ export async function listSessionsOf(
   const { db, now, currentId, onlyId } = options
   let query = db
     .selectFrom('session')
-    .select(['id', 'createdAt', 'lastSeenAt', 'lastAuthenticatedAt', 'expiresAt', 'ipAddress', 'userAgent'])
+    .select(['id', 'createdAt', 'lastSeenAt', 'lastAuthenticatedAt', 'expiresAt', 'amr', 'ipAddress', 'userAgent'])
     .where('userId', '=', userId)
     .where('expiresAt', '>', now)
     .orderBy('createdAt', 'desc')
@@ -23,6 +24,7 @@ export async function listSessionsOf(
     lastSeenAt: new Date(row.lastSeenAt).toISOString(),
     lastAuthenticatedAt: new Date(row.lastAuthenticatedAt).toISOString(),
     expiresAt: new Date(row.expiresAt).toISOString(),
+    amr: Object.keys(readMethods(row.amr)),
     address: row.ipAddress,
     device: describeDevice(row.userAgent),
     current: row.id === currentId,

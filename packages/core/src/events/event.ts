@@ -19,9 +19,19 @@ export type RevocationCause =
   | 'token-replayed'
   /** The owner of the former address undid a change of the email. */
   | 'email-change-undone'
+  /** The user added or removed a second factor, and ended the other sessions. */
+  | 'factor-changed'
+  /** An admin removed the user's second factors. */
+  | 'factors-reset'
 
 /** Why the credentials of a session were replaced. */
-export type VersionCause = 'password-changed' | 'reauthenticated' | 'copies-revoked' | 'email-changed'
+export type VersionCause =
+  | 'password-changed'
+  | 'reauthenticated'
+  | 'copies-revoked'
+  | 'email-changed'
+  | 'factor-added'
+  | 'factor-removed'
 
 /** The request that caused an event. Endpoints fill it in; absent if the app's own code made the change. */
 export interface EventRequest {
@@ -114,6 +124,8 @@ export type AuthEvent =
   | (UserEvent & {
       readonly type: 'user.created' | 'user.deleted' | 'user.password-changed' | 'verification.requested'
     })
+  /** An admin removed the user's second factors. */
+  | (UserEvent & { readonly type: 'user.factors-reset'; readonly reason: string })
   | (UserEvent & { readonly type: 'user.role-changed'; readonly from: string; readonly to: string })
   /** The user changed their profile. `from` and `to` have the columns that changed. */
   | (UserEvent & { readonly type: 'user.updated'; readonly from: EventDetail; readonly to: EventDetail })
@@ -138,7 +150,7 @@ export type AuthEvent =
   /** Authentication failed. `userId` is null if no account has that email. */
   | (AttemptEvent & {
       readonly type: 'sign-in.failed'
-      readonly reason: 'INVALID_CREDENTIALS' | 'ACCOUNT_BANNED' | 'RATE_LIMITED'
+      readonly reason: 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'ACCOUNT_BANNED' | 'RATE_LIMITED'
       readonly address: string | null
     })
   /** An admin listed users. Recorded once per session and search in 5 minutes. */

@@ -6,6 +6,7 @@ import type { EventRequest } from '../events/event.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError, ConfigurationError } from '../protocol/errors.ts'
 import type { SessionCookie } from '../request/credentials.ts'
+import { addMethods } from '../session/authentication-methods.ts'
 import { expiryOf } from '../session/lifetime.ts'
 import { createCredentials } from '../session/secret.ts'
 import { isBanned } from '../session/session.ts'
@@ -35,6 +36,10 @@ export interface NewSessionOptions extends Pick<EventRequest, 'address' | 'userA
   issuer?: string | null
   /** If false, the cookies expire with the browser session, and the session after a day. @default true */
   rememberMe?: boolean | undefined
+  /** The methods by which the user has just proved who they are (RFC 8176), such as `pwd`. @default none */
+  amr?: readonly string[] | undefined
+  /** The authentication context class that an OpenID provider reported. @default null */
+  acr?: string | null | undefined
   /** Whether the account knew this browser, for the event `session.created`. @default null, not known */
   knownDevice?: boolean | null
   /** The browser's previous session cookie. Its session ends. @default null */
@@ -55,7 +60,7 @@ export const MAX_USER_AGENT_LENGTH = 512
  */
 export async function createSession(database: AnyDatabase, options: NewSessionOptions): Promise<NewSession> {
   const { userId, config, rememberMe: remembered = true, replaces = null, address = null } = options
-  const { id = crypto.randomUUID(), issuer = null, knownDevice = null } = options
+  const { id = crypto.randomUUID(), issuer = null, knownDevice = null, amr = [], acr = null } = options
   if (issuer !== null && !config.issuers.slice(1).some((trusted) => trusted.issuer === issuer))
     throw new ConfigurationError(`createSession: ${issuer} is not trusted. Add it to trustedIssuers.`)
   const now = config.now()
@@ -70,7 +75,8 @@ export async function createSession(database: AnyDatabase, options: NewSessionOp
     if (replaces !== null) await deleteSessionOf(replaces, { trx, record, cause: 'replaced', at: now })
     await evictSessions(trx, record, { userId, config, now })
     const row = { ...columns, id, userId, issuer, ipAddress: address, userAgent, expiresAt, remembered }
-    const session = { ...row, lastAuthenticatedAt: now, lastSeenAt: now, createdAt: now, updatedAt: now }
+    const proof = { lastAuthenticatedAt: now, amr: addMethods(null, amr, now), acr }
+    const session = { ...row, ...proof, lastSeenAt: now, createdAt: now, updatedAt: now }
     await trx.insertInto('session').values(session).execute()
     record({ type: 'session.created', at: now, userId, sessionId: id, address, userAgent, knownDevice })
   })

@@ -1,5 +1,5 @@
 import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
-import type { SessionDatabase } from '../database/session-database.ts'
+import type { ChangeHook, SessionDatabase } from '../database/session-database.ts'
 import type { AuthDefinition } from '../endpoints/definition.ts'
 import type { EventListener, EventRequest } from '../events/event.ts'
 
@@ -10,8 +10,14 @@ export function observed(
 ): SessionDatabase {
   const database = toSessionDatabase(given)
   if (definition === null) return database
-  const hooks = definition.plugins.flatMap(({ onChange = [] }) => onChange)
+  const hooks = [endChallenges, ...definition.plugins.flatMap(({ onChange = [] }) => onChange)]
   return { ...database, hooks, onEvent: definition.config.onEvent }
+}
+
+/** A changed password ends the sign-ins that the former one began. */
+const endChallenges: ChangeHook = async (event, trx) => {
+  if (event.type === 'user.password-changed' || event.type === 'user.deleted')
+    await trx.deleteFrom('sallyport.challenge').where('userId', '=', event.userId).execute()
 }
 
 /** Adds the request that causes changes to their events. */

@@ -69,7 +69,7 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
   const logUpTo = new Date(now.getTime() - LOG_RETENTION_MS)
   if (database.types.engine === 'postgres')
     await remove('sallyport.revocation_log', { key: 'seq', column: 'at', upTo: logUpTo })
-  for (const table of ['sallyport.service_token', 'sallyport.service_call', ...tables])
+  for (const table of ['sallyport.challenge', 'sallyport.service_token', 'sallyport.service_call', ...tables])
     await remove(table, { column: 'expiresAt', upTo: now })
   return report
 }

@@ -2,12 +2,22 @@ import { toNullableDate } from '../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { VersionCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
+import { addMethods } from '../session/authentication-methods.ts'
 import { createCredentials, secretStatus } from '../session/secret.ts'
 import type { NewSession } from './create-session.ts'
 import { lockSession } from './locked-sessions.ts'
 
 /** The causes that prove who the user is, and make the session fresh. */
-const PROVES_USER: ReadonlySet<VersionCause> = new Set(['password-changed', 'reauthenticated'])
+const PROVES_USER: ReadonlySet<VersionCause> = new Set(['password-changed', 'reauthenticated', 'factor-added'])
+
+interface Replacement {
+  readonly userId: string
+  readonly cookie: SessionCookie | null
+  readonly cause: VersionCause
+  /** The methods by which the user has just proved who they are (RFC 8176). */
+  readonly methods?: readonly string[] | undefined
+  readonly now: Date
+}
 
 /**
  * Gives a session a new version and a new secret, without a grace period: older JWTs, cookies, sockets, and
@@ -18,9 +28,9 @@ const PROVES_USER: ReadonlySet<VersionCause> = new Set(['password-changed', 'rea
 export async function replaceCredentials(
   trx: AuthTransaction,
   record: RecordEvent,
-  options: { userId: string; cookie: SessionCookie | null; cause: VersionCause; now: Date },
+  options: Replacement,
 ): Promise<NewSession | null> {
-  const { userId, cookie, cause, now } = options
+  const { userId, cookie, cause, methods = [], now } = options
   if (cookie === null) return null
   const { sessionId } = cookie
   const session = await lockSession(trx, { sessionId, userId })
@@ -34,7 +44,9 @@ export async function replaceCredentials(
 
   const version = session.version + 1
   const { secret, columns } = await createCredentials(version, session.tokenFamily ?? undefined)
-  const changes = { ...columns, updatedAt: now, ...(PROVES_USER.has(cause) && { lastAuthenticatedAt: now }) }
+  const amr = addMethods(session.amr, methods, now)
+  const proof = PROVES_USER.has(cause) && { lastAuthenticatedAt: now, amr }
+  const changes = { ...columns, updatedAt: now, ...proof }
   await trx.updateTable('session').set(changes).where('id', '=', sessionId).execute()
   record({ type: 'session.version-changed', at: now, userId, sessionId, version, cause })
   const remembered = Boolean(session.remembered)

@@ -6,6 +6,7 @@ export const ENDPOINT_ERRORS = {
   INVALID_INPUT: { status: 400, message: 'The request is not valid' },
   SESSION_SECRET_REQUIRED: { status: 400, message: 'Send the current session cookie or x-sallyport-session' },
   PREFETCH_REJECTED: { status: 400, message: 'This endpoint rejects prefetches' },
+  CHALLENGE_INVALID: { status: 400, message: 'This sign-in has expired. Sign in again.' },
   NOT_FOUND: { status: 404, message: 'Endpoint not found' },
   USER_NOT_FOUND: { status: 404, message: 'User not found' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'Method not allowed. Use the method of this endpoint.' },

@@ -1,4 +1,4 @@
-import { REASONS, type Reason } from '../protocol.ts'
+import { REASONS, type Reason, type RequiredProof, type SignInChallenge } from '../protocol.ts'
 
 const brand = Symbol.for('sallyport.AuthError')
 const configurationBrand = Symbol.for('sallyport.ConfigurationError')
@@ -13,18 +13,31 @@ export class AuthError extends Error {
   readonly reason: Reason
   /** Seconds to wait before another attempt; null if waiting doesn't help. */
   readonly retryAfterSeconds: number | null
+  /** What satisfies the guard, with `SESSION_NOT_FRESH` and `FACTOR_REQUIRED` of a guard. */
+  declare readonly required?: RequiredProof
+  /** With `FACTOR_REQUIRED` of a sign-in. */
+  declare readonly challenge?: SignInChallenge
 
-  constructor(reason: Reason, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+  constructor(reason: Reason, options: AuthErrorOptions = {}) {
     super(REASONS[reason].message, options)
     Object.defineProperty(this, brand, { value: true })
     this.reason = reason
     this.retryAfterSeconds = options.retryAfterSeconds ?? (this.status >= 429 ? 1 : null)
+    if (options.required !== undefined) this.required = options.required
+    if (options.challenge !== undefined) this.challenge = options.challenge
   }
 
   /** The HTTP status of the reason. */
   get status(): number {
     return REASONS[this.reason].status
   }
+}
+
+interface AuthErrorOptions {
+  readonly cause?: unknown
+  readonly retryAfterSeconds?: number
+  readonly required?: RequiredProof
+  readonly challenge?: SignInChallenge
 }
 
 /** Returns whether a value is an {@link AuthError}, even from another copy of this package. */

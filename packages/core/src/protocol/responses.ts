@@ -5,8 +5,14 @@ import { isAuthError } from './errors.ts'
 /** Returns the status and body of the response to an error. It never has text of an unknown error. */
 export function toErrorResponse(error: unknown): ErrorResponse & { status: number } {
   if (isAuthError(error)) {
-    const { status, reason, message, retryAfterSeconds } = error
-    return { status, code: reason, message, ...(retryAfterSeconds !== null && { retryAfterSeconds }) }
+    const { status, reason, message, retryAfterSeconds, challenge } = error
+    return {
+      status,
+      code: reason,
+      message,
+      ...(retryAfterSeconds !== null && { retryAfterSeconds }),
+      ...(challenge !== undefined && { challenge }),
+    }
   }
   if (isEndpointError(error)) {
     const { status, code, message, fields } = error

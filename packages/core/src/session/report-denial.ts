@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import { emit } from '../events/emit.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
-import type { Reason } from '../protocol.ts'
+import type { Reason, RequiredProof } from '../protocol.ts'
 import { hashSecret } from './secret.ts'
 
 /** `sessionId` is null without an identity. */
@@ -52,9 +52,13 @@ export function reportRejection<Decision>(
 }
 
 /** Creates the error for a caller who passed both steps but not a later check, and reports it. */
-export function denial(reason: Reason, sessionId: string, config: AuthConfig): AuthError {
+export function denial(
+  reason: Reason,
+  sessionId: string,
+  { config, required }: { readonly config: AuthConfig; readonly required?: RequiredProof },
+): AuthError {
   reportLater(reason, sessionId, config)
-  return new AuthError(reason)
+  return new AuthError(reason, { ...(required !== undefined && { required }) })
 }
 
 /** Reports a rejection of a read that authorizes no call, such as that of a stream. */

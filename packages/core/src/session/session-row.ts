@@ -6,7 +6,15 @@ import type { SessionKey, SessionUser, StoredSession } from './session.ts'
 type Moment = string | number | Date | null
 
 /** The columns of each table that Step 2 reads, in the order of the select lists. */
-export const SESSION_COLUMNS = ['expiresAt', 'lastAuthenticatedAt', 'version', 'rotatedAt', 'issuer'] as const
+export const SESSION_COLUMNS = [
+  'expiresAt',
+  'lastAuthenticatedAt',
+  'version',
+  'rotatedAt',
+  'issuer',
+  'amr',
+  'acr',
+] as const
 export const USER_COLUMNS = ['name', 'email', 'role', 'banned', 'banExpires'] as const
 
 /** A row as a driver reads it. */
@@ -18,6 +26,8 @@ export type LookupValues = readonly [
   version: number | null,
   rotatedAt: Moment,
   issuer: string | null,
+  amr: string | null,
+  acr: string | null,
   name: string | null,
   email: string | null,
   role: string | null,
@@ -63,8 +73,8 @@ function ownMembers(
   { sessionId, userId }: SessionKey,
   values: LookupValues,
 ): Extensible<Omit<StoredSession, 'user'>> & { readonly user: Extensible<SessionUser> } {
-  const [expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer, name, email, role, banned, banExpires] =
-    values
+  const [expiresAt, lastAuthenticatedAt, version, rotatedAt, issuer, amr, acr] = values
+  const [, , , , , , , name, email, role, banned, banExpires] = values
   // Fail closed: only `0`, `false`, and `null` mean "not banned".
   const isBanned = banned !== 0 && banned !== false && banned !== null
   return {
@@ -76,6 +86,8 @@ function ownMembers(
     version,
     rotatedAt: rotatedAt === null ? null : toIso(rotatedAt),
     issuer,
+    amr,
+    acr,
     user: { id: userId, name: name ?? '', email: email ?? '', role: role ?? 'user' },
     ban: isBanned ? { until: banExpires === null ? null : readDate(banExpires) } : null,
   }

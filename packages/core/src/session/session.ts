@@ -22,6 +22,13 @@ export interface Session {
   readonly rotatedAt: string | null
   /** The issuer that owns the session and whose tokens are valid for it; null for our own sessions. */
   readonly issuer: string | null
+  /**
+   * The methods by which the user proved who they are (RFC 8176), each with the time of the last proof in
+   * seconds, as JSON: `{"pwd":1764288000,"otp":1764288060}`. Null if unknown.
+   */
+  readonly amr: string | null
+  /** The authentication context class that an OpenID provider reported; otherwise null. */
+  readonly acr: string | null
   readonly user: SessionUser
 }
 

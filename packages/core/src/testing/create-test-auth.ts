@@ -22,6 +22,7 @@ import { emailPassword } from '../plugins/email-password/email-password.ts'
 import { hashPassword } from '../plugins/email-password/password.ts'
 import type { EmailPasswordOptions } from '../plugins/email-password/settings.ts'
 import { type AuthDatabase, withAuthStore } from '../session/auth-store.ts'
+import { createSecret } from '../session/secret.ts'
 import { openSqlite } from '../sqlite.ts'
 import { countLookups, createTestClock, type LookupCounter, type TestClock } from './instruments.ts'
 
@@ -111,7 +112,8 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
   const config = defineAuthConfig({ baseUrl, ...configOptions, jwks, now: clock.now })
   const added = plugins ?? ([] as readonly AuthPlugin[] as Plugins)
   const allPlugins: TestPlugins<Plugins> = [emailPassword(emailPasswordOptions), admin(), ...added]
-  const defined = defineAuth({ config, signingKeys, plugins: allPlugins })
+  const encryptionKeys = createSecret()
+  const defined = defineAuth({ config, signingKeys, encryptionKeys, plugins: allPlugins })
   const definition = { ...defined, signingKeys: requireSigningKeys(defined) }
   const sqlite = await openSqlite(databaseUrl, { columns: columnsOf(definition) })
   const lookups = countLookups(sqlite.sessions)
@@ -153,7 +155,8 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
     createUser,
     async signIn({ userId, role = 'user' } = {}) {
       const owner = userId ?? (await createUser({ role })).userId
-      const { id, version, cookie } = await createSession(auth.database, { userId: owner, config })
+      const proved = { userId: owner, config, amr: ['pwd'] }
+      const { id, version, cookie } = await createSession(auth.database, proved)
       const session = { userId: owner, sessionId: id, version, sessionCookie: cookie }
       return withToken(session, clock.now())
     },

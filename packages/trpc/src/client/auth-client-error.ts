@@ -1,4 +1,4 @@
-import { type ErrorResponse, isSessionOver } from '@sallyport/core/internal/protocol'
+import { type ErrorResponse, isSessionOver, type SignInChallenge } from '@sallyport/core/internal/protocol'
 
 /** The error of a call to an auth endpoint: a rejection, a response of another program, or no response. */
 export class AuthClientError extends Error {
@@ -18,11 +18,13 @@ export class AuthClientError extends Error {
   declare readonly fields: readonly string[]
   /** Seconds to wait before another attempt; null if waiting doesn't help. */
   declare readonly retryAfterSeconds: number | null
+  /** With `FACTOR_REQUIRED` at a sign-in: send its token with the second factor. Otherwise null. */
+  declare readonly challenge: SignInChallenge | null
 
   constructor(status: number, response: ErrorResponse, cause?: unknown) {
-    const { code, message, fields = [], retryAfterSeconds = null } = response
+    const { code, message, fields = [], retryAfterSeconds = null, challenge = null } = response
     super(message, { cause })
-    Object.assign(this, { name: 'AuthClientError', status, code, fields, retryAfterSeconds })
+    Object.assign(this, { name: 'AuthClientError', status, code, fields, retryAfterSeconds, challenge })
   }
 }
 

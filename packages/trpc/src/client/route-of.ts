@@ -7,7 +7,7 @@ const STEPS: readonly (readonly [RegExp, string])[] = [
   // signInEmail: signIn/Email
   [/^sign(In|Up)/, '$&/'],
   [/^token$/, 'backend/$&'],
-  [/^((list|revoke)User|(un)?banUser|setRole$|listAudit)/, 'admin/$&'],
+  [/^((list|revoke|reset)User|(un)?banUser|setRole$|listAudit)/, 'admin/$&'],
   [/^.*(Organization|Member|Invitation)/, 'organization/$&'],
   // organization/createOrganization: organization/create
   [/Organizations?$/, ''],

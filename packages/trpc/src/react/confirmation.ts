@@ -1,15 +1,18 @@
-import type { AuthErrorData, Reason } from '@sallyport/core/internal/protocol'
+import type { AuthErrorData, RequiredProof } from '@sallyport/core/internal/protocol'
 import { type AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { createStore, type Store } from '../client/client-session.ts'
 import type { HookClient } from './current-session.ts'
 
-/** The input of `confirm` of `useSensitive`. */
-export interface ConfirmationInput {
-  readonly password: string
-}
+/**
+ * The input of `confirm` of `useSensitive`: the password, or a call that proves who the user is in another
+ * way, such as `() => authClient.api.reauthenticateTotp({ code })`.
+ */
+export type ConfirmationInput = { readonly password: string } | (() => Promise<unknown>)
 
 interface Prompt {
   readonly isAsking: boolean
+  /** What the rejected call needs; null while nothing is asked, and for an auth endpoint. */
+  readonly required: RequiredProof | null
   readonly error: AuthClientError | null
 }
 
@@ -19,7 +22,7 @@ export interface Confirmation extends Pick<Store<Prompt>, 'get' | 'subscribe'> {
   cancel(): void
 }
 
-const CLOSED: Prompt = { isAsking: false, error: null }
+const CLOSED: Prompt = { isAsking: false, required: null, error: null }
 
 export function createConfirmation(client: HookClient): Confirmation {
   const { get, set, subscribe } = createStore(CLOSED)
@@ -32,8 +35,8 @@ export function createConfirmation(client: HookClient): Confirmation {
     return state.status === 'authenticated' && state.userChanges === userChanges
   }
 
-  function prompt(userChanges: number): Promise<boolean> {
-    set({ isAsking: true, error: null })
+  function prompt(userChanges: number, required: RequiredProof | null): Promise<boolean> {
+    set({ isAsking: true, required, error: null })
     return new Promise((resolve) => {
       const unsubscribe = client.subscribe(() => {
         if (!isSignedIn(userChanges)) close?.(false)
@@ -56,10 +59,11 @@ export function createConfirmation(client: HookClient): Confirmation {
       try {
         return await call()
       } catch (error) {
-        if (!isNotFresh(error) || !isSignedIn(userChanges)) throw error
+        const { reason, required } = toAuthData(error)
+        if (!/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges)) throw error
         // If the user has confirmed since the call was sent, repeat it without a prompt.
         if (confirmations === before) {
-          if (close === null) prompted = prompt(userChanges)
+          if (close === null) prompted = prompt(userChanges, required ?? null)
           if (!(await prompted)) throw error
         }
         return call()
@@ -68,9 +72,10 @@ export function createConfirmation(client: HookClient): Confirmation {
     async confirm(input) {
       const current = close
       if (current === null) return
-      const error = await client.api.reauthenticate?.(input).then(() => null, toClientError)
+      const prove = async () => (typeof input === 'function' ? input() : client.api.reauthenticate?.(input))
+      const error = await prove().then(() => null, toClientError)
       if (current !== close) return
-      if (error) return set({ isAsking: true, error })
+      if (error) return set({ ...get(), error })
       confirmations++
       current(true)
     },
@@ -78,9 +83,8 @@ export function createConfirmation(client: HookClient): Confirmation {
   }
 }
 
-/** Checks the error data of a procedure and the code of an auth endpoint. */
-function isNotFresh(error: unknown): boolean {
+/** Reads the error data of a procedure, or the code of an auth endpoint. */
+function toAuthData(error: unknown): { reason: string; required?: AuthErrorData['required'] } {
   const { code, data }: { code?: unknown; data?: { auth?: AuthErrorData | null } | null } = Object(error)
-  const reason: Reason = 'SESSION_NOT_FRESH'
-  return code === reason || data?.auth?.reason === reason
+  return data?.auth ?? { reason: String(code) }
 }

@@ -1,13 +1,22 @@
+import type { RequiredProof } from '@sallyport/core/internal/protocol'
 import { useSyncExternalStore } from 'react'
 import type { AuthClientError } from '../client/auth-client-error.ts'
 import { useAuthContext } from './auth-provider.ts'
 import type { ConfirmationInput } from './confirmation.ts'
 
 export interface UseSensitiveResult {
-  /** Repeats a call after `SESSION_NOT_FRESH` once the user confirms. Rejects if they cancel or sign out. */
+  /**
+   * Repeats a call after `SESSION_NOT_FRESH` or `FACTOR_REQUIRED` once the user confirms. Rejects if they
+   * cancel or sign out.
+   */
   readonly run: <Result>(call: () => Promise<Result>) => Promise<Result>
   readonly isAsking: boolean
-  /** Sends the password. Never rejects: if it is wrong, the call continues to wait and `error` says why. */
+  /** Which proof the procedure requires, such as `{ factor: 'totp', … }`: show the dialog for it. */
+  readonly required: RequiredProof | null
+  /**
+   * Sends the password, or makes the given call. Never rejects: if it is wrong, the call continues to wait and
+   * `error` says why.
+   */
   readonly confirm: (input: ConfirmationInput) => Promise<void>
   readonly cancel: () => void
   readonly error: AuthClientError | null

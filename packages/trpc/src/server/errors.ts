@@ -53,8 +53,9 @@ export function reportError(
 export function authErrorData(options: { error: TRPCError; path: string | undefined }): AuthErrorData | null {
   const { error, path } = options
   if (!isAuthError(error.cause)) return null
-  const { reason, retryAfterSeconds } = error.cause
-  return { reason, retryAfterSeconds, replay: path !== undefined && guardedPaths.get(error) === path }
+  const { reason, retryAfterSeconds, required } = error.cause
+  const replay = path !== undefined && guardedPaths.get(error) === path
+  return { reason, retryAfterSeconds, replay, ...(required !== undefined && { required }) }
 }
 
 /**

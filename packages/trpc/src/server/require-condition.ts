@@ -24,7 +24,7 @@ export function requireCondition(
   isMet: (session: Session) => boolean,
 ): void {
   const errorOf = (later: Session) =>
-    isMet(later) ? null : denial('ROLE_REQUIRED', later.id, auth[authRequest].config)
+    isMet(later) ? null : denial('ROLE_REQUIRED', later.id, { config: auth[authRequest].config })
   const error = errorOf(session)
   if (error !== null) throw toTRPCError(error, { path })
   if (isLeased(auth)) auth[callLease].conditions.push(errorOf)

@@ -1,12 +1,13 @@
 import type { AuthConfig, Identity, Session, SessionUser } from '@sallyport/core'
 import { AuthError, isAuthError } from '@sallyport/core'
-import { denial, isFresh, requirePositive } from '@sallyport/core/internal/server'
+import { requirePositive } from '@sallyport/core/internal/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 import { callLease } from './call-lease.ts'
 import type { DatabaseContext } from './context.ts'
 import { readFreshSession, readSession } from './get-session.ts'
 import { createGuard, guardCall, type SessionContext } from './guard.ts'
 import type { Middleware } from './middleware.ts'
+import { errorOfProof, type RequiredFactor, requireKnownFactor } from './required-factor.ts'
 import { createTransaction, type TransactionContext } from './transaction.ts'
 
 /**
@@ -38,28 +39,42 @@ export const sensitiveSessionMiddleware: SensitiveSessionMiddleware = sensitive(
 
 export interface SensitiveSessionOptions {
   /**
-   * Seconds since the user last proved who they are, by a sign-in or `reauthenticate`.
+   * Seconds since the user last proved who they are, or the factor, by a sign-in or a re-authentication.
+   * `Infinity` accepts a proof of any age in this session.
    * @default `session.freshForSeconds` of the configuration
    */
   readonly maxAge?: number
+  /**
+   * The second factor that the user must have proved within `maxAge`. `any-second` accepts a passkey, a TOTP,
+   * or a recovery code. A function decides for each session, such as by the role of its user.
+   * @default null: any proof of who they are
+   */
+  readonly factor?: RequiredFactor
 }
 
 /**
- * Creates a {@link sensitiveSessionMiddleware} that rejects calls with `SESSION_NOT_FRESH` after `maxAge`.
- * An impersonated session is never fresh.
+ * Creates a {@link sensitiveSessionMiddleware} that rejects calls with `SESSION_NOT_FRESH` after `maxAge`, and
+ * with `FACTOR_REQUIRED` if the user hasn't proved the factor in this session. `error.data.auth.required` says
+ * what satisfies it. An impersonated session is never fresh.
  *
- * @throws ConfigurationError if `maxAge` isn't positive
+ * @throws ConfigurationError if `maxAge` isn't positive, or `factor` is unknown
  * @example
  * export const paymentProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 5 * 60 }))
+ * export const staffProcedure = t.procedure.use(
+ *   createSensitiveSessionMiddleware({
+ *     factor: ({ user }) => (user.role === 'admin' ? 'any-second' : null),
+ *     maxAge: Infinity,
+ *   }),
+ * )
  */
 export function createSensitiveSessionMiddleware({
   maxAge,
+  factor = null,
 }: SensitiveSessionOptions = {}): SensitiveSessionMiddleware {
   if (maxAge !== undefined) requirePositive('maxAge', maxAge)
+  requireKnownFactor(factor)
   return sensitive((session, config) =>
-    isFresh(session, { maxAgeSeconds: maxAge ?? config.freshForSeconds, now: config.now() })
-      ? null
-      : denial('SESSION_NOT_FRESH', session.id, config),
+    errorOfProof(session, { factor, maxAgeSeconds: maxAge ?? config.freshForSeconds, config }),
   )
 }
 

@@ -4,7 +4,13 @@ import { type Engine, quote } from './mapping.ts'
 /** The schema in the Kysely names of our internal tables, and its default name in PostgreSQL. */
 export const INTERNAL_SCHEMA = 'sallyport'
 
-export type InternalTable = 'audit' | 'rate_limit' | 'revocation_log' | 'service_token' | 'service_call'
+export type InternalTable =
+  | 'audit'
+  | 'rate_limit'
+  | 'revocation_log'
+  | 'challenge'
+  | 'service_token'
+  | 'service_call'
 
 /** Where our internal tables are: in a schema in PostgreSQL. In SQLite their names have a prefix. */
 export interface InternalNames {

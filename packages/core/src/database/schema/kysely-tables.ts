@@ -56,6 +56,9 @@ export interface SessionTable {
   provedVersion: Generated<number>
   /** The issuer that owns the session; null if we do. */
   issuer: string | null
+  /** JSON, see `Session`. Null if unknown. */
+  amr: string | null
+  acr: string | null
   createdAt: Timestamp
   updatedAt: Timestamp
 }
@@ -97,6 +100,18 @@ export interface RevocationLogTable {
   at: Generated<Date | string>
 }
 
+/** Sign-ins that a second factor must complete. `id` is the hash of a random token. */
+export interface ChallengeTable {
+  id: string
+  userId: string
+  /** A JSON array of the methods that were proved. */
+  amr: string
+  acr: string | null
+  remembered: Flag
+  attempts: number
+  expiresAt: Timestamp
+}
+
 /** Used service JWTs by `jti`. A row outlives its JWT, since the clocks of nodes differ. */
 export interface ServiceTokenTable {
   id: string
@@ -126,6 +141,7 @@ export interface AuthTables {
   'sallyport.audit': AuditTable
   'sallyport.rate_limit': RateLimitTable
   'sallyport.revocation_log': RevocationLogTable
+  'sallyport.challenge': ChallengeTable
   'sallyport.service_token': ServiceTokenTable
   'sallyport.service_call': ServiceCallTable
 }

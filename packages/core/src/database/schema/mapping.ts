@@ -88,13 +88,21 @@ interface TableNames<Columns> {
 
 export type Engine = 'sqlite' | 'postgres'
 
-const OWN_SESSION: SessionColumns & Readonly<Record<'issuer' | 'rotatedAt', string | null>> = sameNames([
+const OWN_SESSION: SessionColumns &
+  Readonly<Record<'issuer' | 'rotatedAt' | 'amr' | 'acr', string | null>> = sameNames([
   'id',
   'userId',
   ...SESSION_COLUMNS,
 ])
 
-const MAPPED_SESSION: typeof OWN_SESSION = { ...OWN_SESSION, version: null, issuer: null, rotatedAt: null }
+const MAPPED_SESSION: typeof OWN_SESSION = {
+  ...OWN_SESSION,
+  version: null,
+  issuer: null,
+  rotatedAt: null,
+  amr: null,
+  acr: null,
+}
 
 const USER: UserColumnNames = sameNames(['id', ...USER_COLUMNS])
 

@@ -133,5 +133,10 @@ const CORE: { owner: null; migrations: Migrations } = {
       for (const statement of createStatements(schema, types, USER_TABLES)) await statement.execute()
       await createInternalTables(db, types)
     },
+    async '0002_second_factors'(schema, types, db) {
+      for (const column of ['amr', 'acr'])
+        await schema.alterTable('session').addColumn(column, 'text').execute()
+      await createInternalTables(db, types)
+    },
   },
 }

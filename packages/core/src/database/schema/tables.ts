@@ -69,6 +69,8 @@ export const USER_TABLES: Readonly<Record<'user' | 'session' | 'account', Table>
       version: one,
       provedVersion: one,
       issuer: nullableText,
+      amr: nullableText,
+      acr: nullableText,
       ...dates,
     },
     indexes: {
@@ -114,6 +116,21 @@ export const INTERNAL_TABLES: Readonly<Record<InternalName, Table>> = {
       key: id,
       points: { type: 'integer' },
       expire: { type: 'bigint', isNullable: true },
+    },
+  },
+  'sallyport.challenge': {
+    columns: {
+      id,
+      userId: text,
+      amr: text,
+      acr: nullableText,
+      remembered: { type: 'flag' },
+      attempts: { type: 'integer' },
+      expiresAt: timestamp,
+    },
+    indexes: {
+      sallyport_challenge_userId: { columns: ['userId'] },
+      sallyport_challenge_expiresAt: { columns: ['expiresAt'] },
     },
   },
   'sallyport.service_token': {

@@ -1,7 +1,14 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { listAudit } from './list-audit.ts'
 import { listUserSessions, listUsers } from './list-users.ts'
-import { banUser, revokeUserSession, revokeUserSessions, setRole, unbanUser } from './manage-users.ts'
+import {
+  banUser,
+  resetUserFactors,
+  revokeUserSession,
+  revokeUserSessions,
+  setRole,
+  unbanUser,
+} from './manage-users.ts'
 import { ADMIN_ERRORS, type AdminOptions, DEFAULT_ROLES, freshAdmin } from './settings.ts'
 
 export type AdminEndpoints = {
@@ -13,6 +20,7 @@ export type AdminEndpoints = {
   readonly banUser: ReturnType<typeof banUser>
   readonly unbanUser: ReturnType<typeof unbanUser>
   readonly setRole: ReturnType<typeof setRole>
+  readonly resetUserFactors: ReturnType<typeof resetUserFactors>
 }
 
 /**
@@ -37,6 +45,7 @@ export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Re
       banUser: banUser(fresh),
       unbanUser: unbanUser(fresh),
       setRole: setRole(ofOperators, fresh),
+      resetUserFactors: resetUserFactors(fresh),
     },
   }
 }

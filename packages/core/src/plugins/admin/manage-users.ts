@@ -4,6 +4,7 @@ import { done, id, revoked, revokedCount } from '../../endpoints/plain-schemas.t
 import { liftBan, setBan } from '../../lifecycle/ban-user.ts'
 import { changeRole } from '../../lifecycle/change-role.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
+import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { type AdminOptions, adminError, DEFAULT_ROLES, type FreshAdmin } from './settings.ts'
@@ -72,6 +73,37 @@ export function setRole(
       if (userId === actorId) throw adminError('OWN_ACCOUNT')
       const at = config.now()
       await change((trx, record) => changeRole(trx, record, { userId, role, actorId, at }))
+      return { body: { success: true } }
+    },
+  })
+}
+
+export interface ResetUserFactorsInput {
+  userId: string
+  /** For the audit trail, such as how the user proved who they are. */
+  reason: string
+}
+
+/** Removes all second factors of a user who has lost them, and ends their sessions. */
+export function resetUserFactors(fresh: FreshAdmin): Endpoint<ResetUserFactorsInput, SuccessResponse, false> {
+  return defineEndpoint({
+    ...ENDPOINTS.resetUserFactors,
+    caller: fresh.caller,
+    freshForSeconds: fresh.freshForSeconds,
+    input: z.strictObject({
+      userId: id,
+      reason: z.string().check(z.trim(), z.minLength(1), z.maxLength(500)),
+    }),
+    output: done,
+    async run({ userId, reason }, { identity: { userId: actorId }, config, change, secondFactors }) {
+      if (userId === actorId) throw adminError('OWN_ACCOUNT')
+      const at = config.now()
+      await change(async (trx, record) => {
+        if ((await lockUsers(trx, [userId])).length === 0) throw reject('USER_NOT_FOUND')
+        for (const factor of secondFactors) await factor.remove(userId, trx)
+        await deleteSessions(trx, record, { userId, cause: 'factors-reset', actorId, at })
+        record({ type: 'user.factors-reset', userId, actorId, at, reason })
+      })
       return { body: { success: true } }
     },
   })

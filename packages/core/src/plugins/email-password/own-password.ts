@@ -50,7 +50,7 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
         await deleteDevices(trx, { userId, except: device })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
       }
-      const renewed = await renewSession(context, { cause: 'password-changed', work })
+      const renewed = await renewSession(context, { cause: 'password-changed', methods: ['pwd'], work })
       if (sendEmail !== undefined)
         context.later(() => sendEmail({ kind: 'password-changed', to: email, user }))
       return renewed
@@ -68,7 +68,7 @@ export function reauthenticate(settings: Settings): Endpoint<{ password: string 
     output: tokens,
     async run({ password }, context) {
       await confirmPassword(password, context, settings)
-      return renewSession(context, { cause: 'reauthenticated' })
+      return renewSession(context, { cause: 'reauthenticated', methods: ['pwd'] })
     },
   })
 }

@@ -58,6 +58,7 @@ export function signInEmail({
         isWhole(password, verified)
       const renewed = isOld ? await hashPassword(password, requester) : null
       const { body, cookies } = await beginSession(userId, context, {
+        amr: ['pwd'],
         rememberMe,
         knownDevice: sessionTransport === 'header' ? null : requester === 'known',
         // The password may have been changed or reset while it was verified.
@@ -121,7 +122,7 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
         return created
       })
       const knownDevice = context.sessionTransport === 'header' ? null : false
-      const { body, cookies } = await beginSession(userId, context, { rememberMe, knownDevice })
+      const { body, cookies } = await beginSession(userId, context, { amr: ['pwd'], rememberMe, knownDevice })
       const deviceCookies = await rememberDevice(userId, context)
       if (sendEmail !== undefined) {
         const user = { id: userId, name, email }

@@ -17,7 +17,7 @@ export function mayManage(ownRole: string, role: string): boolean {
 
 /** @throws AuthError `ROLE_REQUIRED` unless {@link mayManage} */
 export function requireManager(ownRole: string, role: string, { session, config }: AuthorizedContext): void {
-  if (!mayManage(ownRole, role)) throw denial('ROLE_REQUIRED', session.id, config)
+  if (!mayManage(ownRole, role)) throw denial('ROLE_REQUIRED', session.id, { config })
 }
 
 export type MembershipKey = { readonly organizationId: string; readonly userId: string }

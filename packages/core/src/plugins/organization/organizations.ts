@@ -30,7 +30,7 @@ export function createOrganization(settings: Settings): Endpoint<CreateOrganizat
     async run({ name, slug }, { session, config, limit, change }) {
       const { userId } = session
       await limit(`organization:create:${userId}`, limits.creations)
-      if (!(await allowCreate(session.user))) throw denial('ROLE_REQUIRED', session.id, config)
+      if (!(await allowCreate(session.user))) throw denial('ROLE_REQUIRED', session.id, { config })
       const now = config.now()
       const id = crypto.randomUUID()
       return change(async (trx, record) => {

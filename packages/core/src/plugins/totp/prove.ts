@@ -1,0 +1,110 @@
+import { Secret, TOTP } from 'otpauth'
+import * as z from 'zod/mini'
+import type { AuthTransaction } from '../../database/session-database.ts'
+import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import type { EncryptionKeys } from '../../keys/encryption-keys.ts'
+import { lockUsers } from '../../lifecycle/locked-sessions.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
+import { clientNetwork } from '../../request/address.ts'
+import { useRecoveryCode } from './recovery-codes.ts'
+import { type Settings, totpError } from './settings.ts'
+import { withOwnTables } from './tables.ts'
+
+/** RFC 6238: what authenticator apps support. */
+const PERIOD_SECONDS = 30
+const DIGITS = 6
+
+/** The steps before and after the current one that are accepted (RFC 6238 section 5.2). */
+const WINDOW = 1
+
+/** A code of an authenticator app, or a recovery code: in upper case, without spaces and dashes. */
+export const code: z.ZodMiniType<string> = z.pipe(
+  z.pipe(
+    z.string().check(z.maxLength(64)),
+    z.transform((text) => text.replace(/[\s-]/g, '').toUpperCase()),
+  ),
+  z.string().check(z.regex(/^([0-9]{6}|[A-Z2-7]{24})$/)),
+)
+
+export function requireEncryptionKeys({ encryptionKeys }: EndpointContext): EncryptionKeys {
+  if (encryptionKeys !== null) return encryptionKeys
+  throw new ConfigurationError(
+    'totp() needs defineAuth({ encryptionKeys: process.env.ENCRYPTION_KEYS }). Create a key with "openssl rand -base64 32".',
+  )
+}
+
+/** Returns the URI for a QR code, as authenticator apps read it. */
+export function toUri(secret: string, { issuer }: Settings, email: string): string {
+  return totpOf(secret, { issuer, label: email }).toString()
+}
+
+export function createTotpSecret(): string {
+  return new Secret({ size: 20 }).base32
+}
+
+export function ownerOf(userId: string): string[] {
+  return ['totp', userId]
+}
+
+/** The method that a code proved. */
+export type ProvedMethod = 'otp' | 'recovery'
+
+interface Proof {
+  readonly userId: string
+  readonly code: string
+  /** True for the first code of a new secret, which isn't a factor yet. */
+  readonly isFirst?: boolean
+}
+
+/**
+ * Accepts a code once, in a change of its own: it stays used even if what it was for fails.
+ * @throws EndpointError `CODE_INVALID` or `TOTP_NOT_ENABLED`, AuthError `RATE_LIMITED`
+ */
+export async function proveCode(
+  { userId, code, isFirst = false }: Proof,
+  context: EndpointContext,
+  { limits }: Settings,
+): Promise<ProvedMethod> {
+  const isTotp = code.length === DIGITS
+  const attempts = [
+    [`totp:${userId}:${clientNetwork(context.address)}`, limits.network],
+    // A recovery code can't be guessed.
+    ...(isTotp ? ([[`totp:${userId}`, limits.account]] as const) : []),
+  ] as const
+  for (const [key, limit] of attempts) await context.limit(key, limit)
+  const isValid = await context.change(async (trx, record) => {
+    await lockUsers(trx, [userId])
+    const accepts = isTotp ? acceptTotp({ userId, code, isFirst }, trx, context) : useRecoveryCode(trx, userId, code)
+    if (await accepts) return true
+    const { address, config } = context
+    record({ type: 'sign-in.failed', at: config.now(), userId, reason: 'CODE_INVALID', address })
+    return false
+  })
+  if (!isValid) throw totpError('CODE_INVALID')
+  for (const [key, limit] of attempts) await context.giveBack(key, limit)
+  return isTotp ? 'otp' : 'recovery'
+}
+
+/** Compares with the secret, and then remembers the step: no code of it or an earlier one is accepted again. */
+async function acceptTotp(
+  { userId, code, isFirst }: Required<Proof>,
+  trx: AuthTransaction,
+  context: EndpointContext,
+): Promise<boolean> {
+  const rows = withOwnTables(trx)
+  const row = await rows.selectFrom('totp').selectAll().where('userId', '=', userId).executeTakeFirst()
+  if (row === undefined || (row.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
+  const secret = await requireEncryptionKeys(context).decrypt(row.secret, ownerOf(userId))
+  const timestamp = context.config.now().getTime()
+  const delta = totpOf(secret).validate({ token: code, timestamp, window: WINDOW })
+  if (delta === null) return false
+  const step = Math.floor(timestamp / 1000 / PERIOD_SECONDS) + delta
+  if (step <= row.lastStep) return false
+  await rows.updateTable('totp').set({ lastStep: step }).where('userId', '=', userId).execute()
+  return true
+}
+
+
+function totpOf(secret: string, names: { issuer?: string; label?: string } = {}): TOTP {
+  return new TOTP({ ...names, secret, algorithm: 'SHA1', digits: DIGITS, period: PERIOD_SECONDS })
+}

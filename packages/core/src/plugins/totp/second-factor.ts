@@ -1,0 +1,28 @@
+import type { AuthTransaction } from '../../database/session-database.ts'
+import type { SecondFactor } from '../../endpoints/endpoint.ts'
+import { removeMethods } from '../../session/authentication-methods.ts'
+import { enabledSince } from './enabled-since.ts'
+import { deleteRecoveryCodes } from './recovery-codes.ts'
+import { withOwnTables } from './tables.ts'
+import { deleteTrustedDevices, isTrustedDevice } from './trusted-device.ts'
+
+const METHODS = ['otp', 'recovery']
+
+export const secondFactor: SecondFactor = {
+  methodsOf: async (userId, db) => ((await enabledSince(userId, db)) === null ? [] : METHODS),
+  isTrusted: isTrustedDevice,
+  remove: removeTotp,
+}
+
+/** Removes the factor from an account, and from the proofs of its sessions. */
+export async function removeTotp(userId: string, trx: AuthTransaction): Promise<void> {
+  await withOwnTables(trx).deleteFrom('totp').where('userId', '=', userId).execute()
+  await deleteRecoveryCodes(trx, userId)
+  await deleteTrustedDevices(trx, userId)
+  await trx.deleteFrom('sallyport.challenge').where('userId', '=', userId).execute()
+  const sessions = trx.selectFrom('session').select(['id', 'amr']).where('userId', '=', userId)
+  for (const { id, amr } of await sessions.where('amr', 'is not', null).execute()) {
+    const kept = removeMethods(amr, METHODS)
+    await trx.updateTable('session').set({ amr: kept }).where('id', '=', id).execute()
+  }
+}

@@ -1,0 +1,63 @@
+import * as z from 'zod/mini'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { beginSession } from '../../endpoints/issue-tokens.ts'
+import { tokens } from '../../endpoints/plain-schemas.ts'
+import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { attemptChallenge, challengeToken, consumeChallenge } from '../../endpoints/sign-in-challenge.ts'
+import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { sendNotice } from './notices.ts'
+import { code, proveCode } from './prove.ts'
+import type { Settings } from './settings.ts'
+import { trustDevice } from './trusted-device.ts'
+
+export interface SignInTotpInput {
+  /** The `token` of the `challenge` with which another sign-in was rejected. */
+  challenge: string
+  /** A code of the authenticator app, or a recovery code. */
+  code: string
+  /** Lets this browser sign in without a code for 30 days. @default false */
+  trustDevice?: boolean
+}
+
+/** Completes a sign-in that needs a second factor. */
+export function signInTotp(settings: Settings): Endpoint<SignInTotpInput, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.signInTotp,
+    caller: 'anyone',
+    setsCookies: true,
+    input: z.strictObject({ challenge: challengeToken, code, trustDevice: z.exactOptional(z.boolean()) }),
+    output: tokens,
+    async run({ challenge, code, trustDevice: isTrusted = false }, context) {
+      const { id, userId, amr, acr, rememberMe } = await attemptChallenge(challenge, context)
+      const method = await proveCode({ userId, code }, context, settings)
+      const { body, cookies } = await beginSession(userId, context, {
+        acr,
+        amr: [...amr, method],
+        rememberMe,
+        authorize: (trx) => consumeChallenge(trx, id),
+      })
+      if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
+      const trusted = isTrusted ? await trustDevice(userId, settings.trustedDeviceSeconds, context) : []
+      return { body, cookies: [...cookies, ...trusted] }
+    },
+  })
+}
+
+/** Proves the second factor in this session, and replaces its credentials. */
+export function reauthenticateTotp(settings: Settings): Endpoint<{ code: string }, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.reauthenticateTotp,
+    caller: 'user',
+    setsCookies: true,
+    input: z.strictObject({ code }),
+    output: tokens,
+    async run({ code }, context) {
+      await requireSessionSecret(context)
+      const { userId } = context.identity
+      const method = await proveCode({ userId, code }, context, settings)
+      const renewed = await renewSession(context, { cause: 'reauthenticated', methods: [method] })
+      if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
+      return renewed
+    },
+  })
+}

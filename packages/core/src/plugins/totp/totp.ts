@@ -1,0 +1,60 @@
+import type { AuthPlugin } from '../../endpoints/definition.ts'
+import { requirePositive } from '../../protocol/settings.ts'
+import { rateLimits } from '../internal.ts'
+import { confirmTotp, createRecoveryCodes, disableTotp, enableTotp, getTotp } from './enrollment.ts'
+import { secondFactor } from './second-factor.ts'
+import { DEFAULT_LIMITS, type Settings, TOTP_ERRORS, type TotpOptions } from './settings.ts'
+import { reauthenticateTotp, signInTotp } from './sign-in.ts'
+import { migrations } from './tables.ts'
+import { deleteTrustedDevices } from './trusted-device.ts'
+
+export type TotpEndpoints = {
+  readonly getTotp: typeof getTotp
+  readonly enableTotp: ReturnType<typeof enableTotp>
+  readonly confirmTotp: ReturnType<typeof confirmTotp>
+  readonly disableTotp: ReturnType<typeof disableTotp>
+  readonly createRecoveryCodes: ReturnType<typeof createRecoveryCodes>
+  readonly signInTotp: ReturnType<typeof signInTotp>
+  readonly reauthenticateTotp: ReturnType<typeof reauthenticateTotp>
+}
+
+const TRUSTED_DEVICE_SECONDS = 30 * 24 * 60 * 60
+
+/**
+ * Adds a second factor: codes of an authenticator app (RFC 6238), and recovery codes. A user who has set it up
+ * can't sign in with a password alone. Needs `otpauth` and `encryptionKeys`.
+ * @example totp({ issuer: 'Example', sendEmail: ({ kind, to }) => mailer.send(to, texts[kind]) })
+ * @throws ConfigurationError if a limit or `trustedDeviceSeconds` isn't positive
+ */
+export function totp(options: TotpOptions): AuthPlugin<TotpEndpoints, Record<never, never>> {
+  const { trustedDeviceSeconds = TRUSTED_DEVICE_SECONDS } = options
+  if (trustedDeviceSeconds !== 0) requirePositive('totp.trustedDeviceSeconds', trustedDeviceSeconds)
+  const settings: Settings = {
+    ...options,
+    trustedDeviceSeconds,
+    limits: rateLimits(DEFAULT_LIMITS, options.limits),
+  }
+  return {
+    id: 'totp',
+    reasons: TOTP_ERRORS,
+    migrations,
+    expiringTables: ['trustedDevice'],
+    secondFactor,
+    async onChange(event, trx) {
+      // The user may do this because someone else has their password, or their browser.
+      const isSuspect =
+        event.type === 'user.password-changed' ||
+        (event.type === 'session.version-changed' && event.cause === 'copies-revoked')
+      if (isSuspect) await deleteTrustedDevices(trx, event.userId)
+    },
+    endpoints: {
+      getTotp,
+      enableTotp: enableTotp(settings),
+      confirmTotp: confirmTotp(settings),
+      disableTotp: disableTotp(settings),
+      createRecoveryCodes: createRecoveryCodes(settings),
+      signInTotp: signInTotp(settings),
+      reauthenticateTotp: reauthenticateTotp(settings),
+    },
+  }
+}

@@ -1,0 +1,34 @@
+import { type AuthConfig, type AuthError, ConfigurationError, type Session } from '@sallyport/core'
+import type { Factor } from '@sallyport/core/internal/protocol'
+import { denial, missingProof } from '@sallyport/core/internal/server'
+
+/** A second factor, null for none, or a function that decides for each session. */
+export type RequiredFactor = Factor | null | ((session: Session) => Factor | null)
+
+const FACTORS: ReadonlySet<unknown> = new Set<Factor | null>(['passkey', 'totp', 'any-second', null])
+
+/** @throws ConfigurationError if a factor is none of ours, so a typing error doesn't open a procedure */
+export function requireKnownFactor(factor: RequiredFactor): void {
+  if (typeof factor !== 'function' && !FACTORS.has(factor))
+    throw new ConfigurationError(`factor: ${factor} is unknown. Use passkey, totp, or any-second.`)
+}
+
+interface Rule {
+  readonly factor: RequiredFactor
+  /** `Infinity` accepts a proof of any age. */
+  readonly maxAgeSeconds: number
+  readonly config: AuthConfig
+}
+
+/** Returns the error of a session that lacks a proof; null if it has it. */
+export function errorOfProof(
+  session: Session,
+  { factor: required, maxAgeSeconds, config }: Rule,
+): AuthError | null {
+  const factor = typeof required === 'function' ? required(session) : required
+  requireKnownFactor(factor)
+  const reason = missingProof(session, { factor, maxAgeSeconds }, config.now())
+  if (reason === null) return null
+  const maxAge = maxAgeSeconds === Number.POSITIVE_INFINITY ? null : maxAgeSeconds
+  return denial(reason, session.id, { config, required: { factor, maxAgeSeconds: maxAge } })
+}
