@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction } from '../database/session-database.ts'
-import { lockUser } from '../lifecycle/locked-sessions.ts'
+import { lockValidUser } from '../lifecycle/create-session.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import type { SignInChallenge } from '../protocol.ts'
 import { createSecret, hashSecret } from '../session/secret.ts'
@@ -29,10 +29,13 @@ export async function createChallenge(
   const id = await hashSecret(token)
   const now = config.now()
   await change(async (trx) => {
-    if ((await lockUser(trx, userId)) === undefined) throw reject('USER_NOT_FOUND')
+    await lockValidUser(trx, userId, now)
     await authorize?.(trx)
     const query = trx.selectFrom('sallyport.challenge').select('id').where('userId', '=', userId)
-    const newest = await query.orderBy('expiresAt', 'desc').limit(MAX_CHALLENGES - 1).execute()
+    const newest = await query
+      .orderBy('expiresAt', 'desc')
+      .limit(MAX_CHALLENGES - 1)
+      .execute()
     const kept = newest.map((challenge) => challenge.id)
     const older = trx.deleteFrom('sallyport.challenge').where('userId', '=', userId)
     await older.$if(kept.length > 0, (query) => query.where('id', 'not in', kept)).execute()
@@ -54,7 +57,8 @@ export interface OpenChallenge {
 
 /**
  * Finds a challenge and consumes one of its attempts.
- * @throws EndpointError `CHALLENGE_INVALID` if it has expired, was used, or has no attempts left
+ * @throws EndpointError `CHALLENGE_INVALID` if it has expired, was used, or has no attempts left; AuthError
+ * `ACCOUNT_BANNED`
  */
 export async function attemptChallenge(
   token: string,
@@ -69,13 +73,23 @@ export async function attemptChallenge(
     const found = await matching.where('attempts', '<', MAX_ATTEMPTS).returningAll().executeTakeFirst()
     if (found === undefined) throw reject('CHALLENGE_INVALID')
     const { userId, acr, remembered } = found
-    return { id, userId, amr: z.parse(z.array(z.string()), JSON.parse(found.amr)), acr, rememberMe: Boolean(remembered) }
+    await lockValidUser(trx, userId, config.now())
+    return {
+      id,
+      userId,
+      amr: z.parse(z.array(z.string()), JSON.parse(found.amr)),
+      acr,
+      rememberMe: Boolean(remembered),
+    }
   })
 }
 
 /** Ends a challenge in the transaction that begins its session. @throws EndpointError `CHALLENGE_INVALID` if it was used meanwhile */
 export async function consumeChallenge(trx: AuthTransaction, id: string): Promise<void> {
-  const { numDeletedRows } = await trx.deleteFrom('sallyport.challenge').where('id', '=', id).executeTakeFirst()
+  const { numDeletedRows } = await trx
+    .deleteFrom('sallyport.challenge')
+    .where('id', '=', id)
+    .executeTakeFirst()
   if (numDeletedRows === 0n) throw reject('CHALLENGE_INVALID')
 }
 

@@ -71,7 +71,7 @@ export function createSensitiveSessionMiddleware({
   maxAge,
   factor = null,
 }: SensitiveSessionOptions = {}): SensitiveSessionMiddleware {
-  if (maxAge !== undefined) requirePositive('maxAge', maxAge)
+  if (maxAge !== undefined && maxAge !== Number.POSITIVE_INFINITY) requirePositive('maxAge', maxAge)
   requireKnownFactor(factor)
   return sensitive((session, config) =>
     errorOfProof(session, { factor, maxAgeSeconds: maxAge ?? config.freshForSeconds, config }),

@@ -10,7 +10,7 @@ import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { deferred } from '../support/deferred.ts'
 import { rejectionFor } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
-import { MAX_AGE, type NoteTransaction, noteRouter, type Script } from './note-router.ts'
+import { MAX_AGE, type NoteTransaction, noteRouter, type Script , MAX_AGE } from './note-router.ts'
 import type { App } from './open-app.ts'
 import { call, contextOf, openForTests, STORES } from './stores.ts'
 
@@ -114,7 +114,9 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     async ({ procedure = 'write', role = 'user', make, reason }) => {
       const ada = await app.signIn(role)
       const { rejection } = await call(procedure, contextOf(app, ada, { before: () => make(ada) }))
-      expect(rejection).toEqual(reason === null ? null : rejectionFor(reason, { replay: false }))
+      const required = { factor: null, maxAgeSeconds: MAX_AGE }
+      const expected = { replay: false, ...(reason === 'SESSION_NOT_FRESH' && { required }) }
+      expect(rejection).toEqual(reason === null ? null : rejectionFor(reason, expected))
       expect(await app.notes()).toEqual(reason === null ? [ada.sessionId] : [])
     },
   )
