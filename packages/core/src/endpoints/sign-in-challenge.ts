@@ -1,11 +1,10 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction } from '../database/session-database.ts'
-import { lockValidUser } from '../lifecycle/create-session.ts'
+import { lockValidUser, type NewSessionOptions } from '../lifecycle/create-session.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import type { SignInChallenge } from '../protocol.ts'
 import { createSecret, hashSecret } from '../session/secret.ts'
 import type { EndpointContext } from './endpoint.ts'
-import type { SignInOptions } from './issue-tokens.ts'
 
 /** How long the user has to prove the second factor. */
 const LIFETIME_SECONDS = 10 * 60
@@ -18,7 +17,10 @@ const MAX_ATTEMPTS = 5
 
 export const challengeToken: z.ZodMiniType<string> = z.string().check(z.minLength(1), z.maxLength(128))
 
-type NewChallenge = Omit<SignInOptions, 'knownDevice'> & { userId: string; methods: readonly string[] }
+interface NewChallenge
+  extends Pick<NewSessionOptions, 'acr' | 'amr' | 'authorize' | 'rememberMe' | 'userId'> {
+  methods: readonly string[]
+}
 
 /** Stores a sign-in that a second factor must complete. */
 export async function createChallenge(
@@ -66,14 +68,18 @@ export async function attemptChallenge(
 ): Promise<OpenChallenge> {
   const id = await hashSecret(token)
   return change(async (trx) => {
+    const query = trx.selectFrom('sallyport.challenge').select('userId').where('id', '=', id)
+    const userId = (await query.executeTakeFirst())?.userId
+    if (userId === undefined) throw reject('CHALLENGE_INVALID')
+    // Every change locks the user first, so two never deadlock.
+    await lockValidUser(trx, userId, config.now())
     const update = trx
       .updateTable('sallyport.challenge')
       .set(({ eb }) => ({ attempts: eb('attempts', '+', 1) }))
     const matching = update.where('id', '=', id).where('expiresAt', '>', config.now())
     const found = await matching.where('attempts', '<', MAX_ATTEMPTS).returningAll().executeTakeFirst()
     if (found === undefined) throw reject('CHALLENGE_INVALID')
-    const { userId, acr, remembered } = found
-    await lockValidUser(trx, userId, config.now())
+    const { acr, remembered } = found
     return {
       id,
       userId,
@@ -84,16 +90,14 @@ export async function attemptChallenge(
   })
 }
 
-/** Ends a challenge in the transaction that begins its session. @throws EndpointError `CHALLENGE_INVALID` if it was used meanwhile */
+/**
+ * Ends a challenge in the transaction that begins its session.
+ * @throws EndpointError `CHALLENGE_INVALID` if it was used meanwhile
+ */
 export async function consumeChallenge(trx: AuthTransaction, id: string): Promise<void> {
   const { numDeletedRows } = await trx
     .deleteFrom('sallyport.challenge')
     .where('id', '=', id)
     .executeTakeFirst()
   if (numDeletedRows === 0n) throw reject('CHALLENGE_INVALID')
-}
-
-/** Ends all open sign-ins of a user, whose password or factors have changed. */
-export async function deleteChallenges(trx: AuthTransaction, userId: string): Promise<void> {
-  await trx.deleteFrom('sallyport.challenge').where('userId', '=', userId).execute()
 }

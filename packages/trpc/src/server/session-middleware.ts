@@ -53,9 +53,9 @@ export interface SensitiveSessionOptions {
 }
 
 /**
- * Creates a {@link sensitiveSessionMiddleware} that rejects calls with `SESSION_NOT_FRESH` after `maxAge`, and
- * with `FACTOR_REQUIRED` if the user hasn't proved the factor in this session. `error.data.auth.required` says
- * what satisfies it. An impersonated session is never fresh.
+ * Creates a {@link sensitiveSessionMiddleware} that rejects calls with `SESSION_NOT_FRESH` after `maxAge`,
+ * and with `FACTOR_REQUIRED` if the user hasn't proved the factor in this session. Then
+ * `error.data.auth.required` says what satisfies it. An impersonated session is never fresh.
  *
  * @throws ConfigurationError if `maxAge` isn't positive, or `factor` is unknown
  * @example

@@ -10,7 +10,7 @@ import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { deferred } from '../support/deferred.ts'
 import { rejectionFor } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
-import { MAX_AGE, type NoteTransaction, noteRouter, type Script , MAX_AGE } from './note-router.ts'
+import { MAX_AGE, type NoteTransaction, noteRouter, type Script } from './note-router.ts'
 import type { App } from './open-app.ts'
 import { call, contextOf, openForTests, STORES } from './stores.ts'
 
