@@ -2,21 +2,25 @@ import { defineAuth } from '@sallyport/core/auth'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { organization } from '@sallyport/core/plugins/organization'
+import { totp } from '@sallyport/core/plugins/totp'
 import * as z from 'zod'
 import { authConfig } from './auth.config.ts'
 import { printEmail } from './emails.ts'
 import { isProduction } from './env.ts'
 import { printInvitation } from './invitations.ts'
+import { encryptionKeys } from './keys/encryption-keys.ts'
 import { signingKeys } from './keys/signing-keys.ts'
 
 /** The auth definition with its plugins. Only `auth-server.ts` and `get-auth.ts` import it. */
 export default defineAuth({
   config: authConfig,
   signingKeys,
+  encryptionKeys,
   plugins: [
     emailPassword(isProduction ? {} : { sendEmail: printEmail }),
     admin(),
     organization(isProduction ? {} : { deliverInvitation: printInvitation }),
+    totp({ issuer: 'Control room' }),
   ],
   user: {
     // The language of the user's reports.

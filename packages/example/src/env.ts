@@ -32,6 +32,10 @@ const schema = z
     SIGNING_KEYS: z.string().optional(),
     /** The file for the keys in development. */
     KEY_FILE: z.string().min(1).default('data/keys.json').transform(inExample),
+    /** The keys that encrypt secrets in the database: 32 bytes in base64, the first one encrypts. */
+    ENCRYPTION_KEYS: z.string().optional(),
+    /** The file for that key in development. */
+    ENCRYPTION_KEY_FILE: z.string().min(1).default('data/encryption-key').transform(inExample),
     /** The public keys of services, for the backend. */
     SERVICE_JWKS: z.string().optional(),
     /** The private keys of a service, for the edge. */

@@ -23,5 +23,13 @@ export const protectedProcedure = t.procedure.use(sessionMiddleware)
 export const adminProcedure = protectedProcedure.use(requireRole('admin'))
 /** Runs both steps with a fresh read, for writes that must not happen after a revocation. */
 export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
-/** Also requires a sign-in or a confirmed password within the last minute. */
-export const freshProcedure = t.procedure.use(createSensitiveSessionMiddleware({ maxAge: 60 }))
+/**
+ * Also requires a sign-in or a confirmed password within the last minute; a code, if the session began with
+ * one.
+ */
+export const freshProcedure = t.procedure.use(
+  createSensitiveSessionMiddleware({
+    maxAge: 60,
+    factor: ({ amr }) => (amr?.includes('"otp"') ? 'any-second' : null),
+  }),
+)

@@ -45,6 +45,7 @@ export async function openApp(env: Record<string, string> = {}): Promise<OpenApp
     DATABASE_URL: `file:${join(folder, 'example.db')}`,
     KEY_FILE: join(folder, 'keys.json'),
     SERVICE_KEY_FILE: join(folder, 'service-keys.json'),
+    ENCRYPTION_KEY_FILE: join(folder, 'encryption-key'),
     ...env,
   }
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)

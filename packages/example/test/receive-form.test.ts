@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -74,6 +75,7 @@ test('in production, the pages have no demo users and send no emails', async () 
   const production = await openApp({
     NODE_ENV: 'production',
     SIGNING_KEYS: JSON.stringify(signingKeys),
+    ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
     JWKS: JSON.stringify(parseSigningKeys(signingKeys).publicJwks),
   })
   const signIn = await production.send(new Request(`${BASE_URL}/sign-in`))

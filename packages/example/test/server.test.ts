@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -364,6 +365,7 @@ describe('the process', () => {
       NODE_ENV: 'production',
       DATABASE_URL: url,
       SIGNING_KEYS: JSON.stringify(signingKeys),
+      ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
       JWKS: JSON.stringify(parseSigningKeys(signingKeys).publicJwks),
     })
     expect(await exit).not.toBe(0)

@@ -51,6 +51,7 @@ export async function spawnExample(
       DATABASE_URL: `file:${join(folder, 'example.db')}`,
       KEY_FILE: join(folder, 'keys', 'keys.json'),
       SERVICE_KEY_FILE: join(folder, 'keys', 'service-keys.json'),
+      ENCRYPTION_KEY_FILE: join(folder, 'keys', 'encryption-key'),
       INTERNAL_SOCKET: join(folder, 'internal.sock'),
       REPORT_STEP_MS: '0',
       ...env,

@@ -39,6 +39,8 @@ export interface AuthPlugin<
   readonly reasons?: RejectionTable
   /** A factor that a sign-in must prove too, if the user has it. */
   readonly secondFactor?: SecondFactor
+  /** True if it encrypts secrets: `createAuth` then throws without `encryptionKeys`. @default false */
+  readonly needsEncryptionKeys?: boolean
 }
 
 /** The app's own columns and hook, as the last plugin of its definition. */

@@ -6,8 +6,8 @@ import { Link, useLocation } from 'react-router'
 import { useAppAuth, useIsBanned, useTRPC } from './clients.ts'
 import { Navigation } from './navigation.tsx'
 import { toggleAppearance } from './ui/appearance.ts'
+import { ConfirmDialog } from './ui/confirm-dialog.tsx'
 import { Logo } from './ui/logo.tsx'
-import { PasswordDialog } from './ui/password-dialog.tsx'
 import { Problem } from './ui/problem.tsx'
 import { useLive } from './use-live.ts'
 
@@ -64,7 +64,7 @@ function UserMenu() {
       <Button size="1" variant="soft" color="gray" onClick={() => void signOut()}>
         Sign out
       </Button>
-      <PasswordDialog />
+      <ConfirmDialog />
     </>
   )
 }

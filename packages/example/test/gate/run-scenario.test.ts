@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { callMe } from '../../src/gate/call-me.ts'
@@ -126,6 +127,7 @@ test('production has neither scenarios nor demo users', async () => {
   const production = await openApp({
     NODE_ENV: 'production',
     SIGNING_KEYS: JSON.stringify(keys),
+    ENCRYPTION_KEYS: randomBytes(32).toString('base64'),
     JWKS: JSON.stringify({ keys: [publicKey] }),
   })
   const request = new Request(`${BASE_URL}/gate/scenario/normal`, { method: 'POST', headers: OWN })

@@ -9,6 +9,7 @@ test('every procedure is guarded, except the public ones', async () => {
   // Vite sets a variable with this name.
   vi.stubEnv('BASE_URL', undefined)
   vi.stubEnv('KEY_FILE', join(folder, 'keys.json'))
+  vi.stubEnv('ENCRYPTION_KEY_FILE', join(folder, 'encryption-key'))
   const { appRouter } = await import('../../src/routers/app.ts')
   rmSync(folder, { recursive: true })
   expect(() =>

@@ -28,9 +28,7 @@ export const code: z.ZodMiniType<string> = z.pipe(
 
 export function requireEncryptionKeys({ encryptionKeys }: EndpointContext): EncryptionKeys {
   if (encryptionKeys !== null) return encryptionKeys
-  throw new ConfigurationError(
-    'totp() needs defineAuth({ encryptionKeys: process.env.ENCRYPTION_KEYS }). Create a key with "openssl rand -base64 32".',
-  )
+  throw new ConfigurationError('ENCRYPTION_KEYS is not set.')
 }
 
 /** Returns the URI for a QR code, as authenticator apps read it. */

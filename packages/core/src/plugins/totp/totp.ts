@@ -40,6 +40,7 @@ export function totp(options: TotpOptions): AuthPlugin<TotpEndpoints, Record<nev
     migrations,
     expiringTables: ['trustedDevice'],
     secondFactor,
+    needsEncryptionKeys: true,
     async onChange(event, trx) {
       // The user may do this because someone else has their password, or their browser.
       const isSuspect =

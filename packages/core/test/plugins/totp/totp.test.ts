@@ -1,3 +1,4 @@
+import { createAuth } from '@sallyport/core/auth'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readAudit } from '../../support/read-audit.ts'
 import { type Browser, createTotpAuth } from './browser.ts'
@@ -32,6 +33,13 @@ const challengeOf = async (browser: Browser) => {
 }
 
 const methodsOf = async (browser: Browser) => (await browser.call('getSession')).body.session.amr
+
+test('an auth server without encryption keys does not start', async () => {
+  const definition = { ...auth.definition, encryptionKeys: null }
+  await expect(createAuth(definition, auth.database, { pruneEverySeconds: 0 })).rejects.toThrow(
+    /ENCRYPTION_KEYS is not set, and totp needs it/,
+  )
+})
 
 describe('setting up', () => {
   test('returns a URI for authenticator apps, and stores the secret encrypted', async () => {

@@ -13,6 +13,7 @@ export const AUDIT_TYPES = [
   'user.banned',
   'user.unbanned',
   'user.role-changed',
+  'user.factors-reset',
   'user.updated',
   'user.verified',
   'user.password-changed',
@@ -34,4 +35,7 @@ export const AUDIT_TYPES = [
   'organization:member-added',
   'organization:member-removed',
   'organization:role-changed',
+  'totp:enabled',
+  'totp:disabled',
+  'totp:recovery-codes-created',
 ] as const satisfies readonly AuthEventType[]

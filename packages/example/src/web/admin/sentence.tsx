@@ -77,6 +77,14 @@ export function sentenceOf(record: AuditRecord): ReactNode {
       return `${user} ${by === '' ? 'left' : 'was removed from'} an organization${by}.`
     case 'organization:role-changed':
       return `The role of ${user} in an organization was changed${by}.`
+    case 'user.factors-reset':
+      return `The second factors of ${user} were removed${by}: ${detail.reason}.`
+    case 'totp:enabled':
+      return `${user} set up an authenticator app.`
+    case 'totp:disabled':
+      return `${user} removed their authenticator app.`
+    case 'totp:recovery-codes-created':
+      return `${user} created new recovery codes.`
     case 'session.version-changed':
       return `A session of ${user} got new credentials.`
     default:
@@ -96,10 +104,13 @@ const CAUSES: Readonly<Record<string, string>> = {
   'user-deleted': 'the user was deleted',
   'token-replayed': 'its token was used twice',
   'email-change-undone': 'an email change was undone',
+  'factor-changed': 'the second factor was changed',
+  'factors-reset': 'an admin removed the second factors',
 } satisfies Record<RevocationCause, string>
 
 const FAILURES: Readonly<Record<string, string>> = {
   INVALID_CREDENTIALS: 'wrong email or password',
+  CODE_INVALID: 'wrong code',
   ACCOUNT_BANNED: 'banned',
   RATE_LIMITED: 'too many attempts',
 } satisfies Record<Extract<AuthEvent, { type: 'sign-in.failed' }>['reason'], string>

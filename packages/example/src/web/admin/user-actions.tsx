@@ -7,6 +7,7 @@ import { Problem } from '../ui/problem.tsx'
 import type { AdminUser } from './admin-user.ts'
 import { BanDialog } from './ban-dialog.tsx'
 import { ChangeRole } from './change-role.tsx'
+import { ResetFactors } from './reset-factors.tsx'
 import { useAdminChange } from './use-admin-change.ts'
 
 /** Changes the role and the ban. The server asks for the password if the admin's session isn't fresh. */
@@ -26,6 +27,7 @@ export function UserActions({ user }: { readonly user: AdminUser }) {
     <>
       <Flex gap="2" wrap="wrap">
         <ChangeRole user={user} />
+        <ResetFactors user={user} />
         <ActionButton
           ref={banButton}
           variant="soft"

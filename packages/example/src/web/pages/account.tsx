@@ -3,6 +3,7 @@ import { ApiKey } from '../account/api-key.tsx'
 import { DeleteAccount } from '../account/delete-account.tsx'
 import { Password } from '../account/password.tsx'
 import { Profile } from '../account/profile.tsx'
+import { SecondFactor } from '../account/second-factor.tsx'
 import { useTRPC } from '../clients.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
@@ -17,6 +18,7 @@ export function Account() {
         {({ name, locale }) => <Profile name={name} locale={locale} />}
       </Loaded>
       <Password />
+      <SecondFactor />
       <ApiKey />
       <DeleteAccount />
     </div>

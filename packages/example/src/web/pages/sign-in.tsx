@@ -1,10 +1,12 @@
 import { Callout, Card, Text } from '@radix-ui/themes'
+import { AuthClientError } from '@sallyport/trpc/client'
 import { useMutation } from '@tanstack/react-query'
 import { useAppAuth } from '../clients.ts'
 import { DemoSignIn } from '../demo-sign-in.tsx'
 import { useFormResult } from '../form-result.ts'
 import { useSessionEnded } from '../session-ended.tsx'
 import { ActionButton } from '../ui/action-button.tsx'
+import { CodeField } from '../ui/code-field.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { GuestLink, useNext } from '../ui/guest-link.tsx'
@@ -26,6 +28,7 @@ export function SignIn() {
         password: String(form.get('password')),
       }),
   })
+  const challenge = signIn.error instanceof AuthClientError ? signIn.error.challenge : null
   return (
     <div className="narrow">
       <PageHeading title="Sign in" />
@@ -35,29 +38,74 @@ export function SignIn() {
         </Callout.Root>
       )}
       <Card size="3">
-        <Form postTo={PATH} onFilled={(values) => signIn.mutate(values)}>
-          <input type="hidden" name="next" value={sent?.values.next ?? next} />
-          <Field
-            label="Email"
-            name="email"
-            type="email"
-            autoComplete="username"
-            defaultValue={sent?.values.email}
-            required
-          />
-          <Field label="Password" name="password" type="password" autoComplete="current-password" required />
-          <Problem error={signIn.isIdle ? sent?.message : signIn.error} />
-          <ActionButton type="submit" isPending={signIn.isPending}>
-            Sign in
-          </ActionButton>
-          <Text as="p" size="2">
-            <GuestLink to="/sign-up">Create an account</GuestLink>
-            {' · '}
-            <GuestLink to="/forgot-password">Forgot password?</GuestLink>
-          </Text>
-        </Form>
-        <DemoSignIn next={next} onFilled={(values) => signIn.mutate(values)} />
+        {challenge === null ? (
+          <>
+            <Form postTo={PATH} onFilled={(values) => signIn.mutate(values)}>
+              <input type="hidden" name="next" value={sent?.values.next ?? next} />
+              <Field
+                label="Email"
+                name="email"
+                type="email"
+                autoComplete="username"
+                defaultValue={sent?.values.email}
+                required
+              />
+              <Field
+                label="Password"
+                name="password"
+                type="password"
+                autoComplete="current-password"
+                required
+              />
+              <Problem error={signIn.isIdle ? sent?.message : signIn.error} />
+              <ActionButton type="submit" isPending={signIn.isPending}>
+                Sign in
+              </ActionButton>
+              <Text as="p" size="2">
+                <GuestLink to="/sign-up">Create an account</GuestLink>
+                {' · '}
+                <GuestLink to="/forgot-password">Forgot password?</GuestLink>
+              </Text>
+            </Form>
+            <DemoSignIn next={next} onFilled={(values) => signIn.mutate(values)} />
+          </>
+        ) : (
+          <SecondStep challenge={challenge} onExpired={() => signIn.reset()} />
+        )}
       </Card>
     </div>
+  )
+}
+
+interface SecondStepProps {
+  readonly challenge: NonNullable<AuthClientError['challenge']>
+  readonly onExpired: () => void
+}
+
+/** The user has entered the right password. The page after it appears when the client has a session. */
+function SecondStep({ challenge, onExpired }: SecondStepProps) {
+  const { client } = useAppAuth()
+  const signIn = useMutation({
+    mutationFn: (values: FormData) =>
+      client.api.signInTotp({
+        challenge: challenge.token,
+        code: String(values.get('code')),
+        trustDevice: values.get('trustDevice') === 'on',
+      }),
+    onError: (error) => {
+      if (error instanceof AuthClientError && error.code === 'CHALLENGE_INVALID') onExpired()
+    },
+  })
+  return (
+    <Form onFilled={(values) => signIn.mutate(values)}>
+      <CodeField hint="A code of your app, or a recovery code." />
+      <Text as="label" size="2">
+        <input type="checkbox" name="trustDevice" /> Trust this browser for 30 days
+      </Text>
+      <Problem error={signIn.error} />
+      <ActionButton type="submit" isPending={signIn.isPending}>
+        Confirm
+      </ActionButton>
+    </Form>
   )
 }

@@ -18,10 +18,12 @@ export function Problem({ error }: { readonly error: unknown }) {
   )
 }
 
-/** The user canceled the password dialog: the original error remains. */
+/** The user canceled the dialog: the original error remains. */
 export function isCanceled(error: unknown): boolean {
   const { code, data }: { code?: unknown; data?: { auth?: { reason?: unknown } | null } } = Object(error)
-  return code === 'SESSION_NOT_FRESH' || data?.auth?.reason === 'SESSION_NOT_FRESH'
+  return [code, data?.auth?.reason].some(
+    (reason) => reason === 'SESSION_NOT_FRESH' || reason === 'FACTOR_REQUIRED',
+  )
 }
 
 /** Browsers reject with a TypeError if there was no response, each with another text. */

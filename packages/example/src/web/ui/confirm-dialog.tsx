@@ -4,24 +4,31 @@ import { useMutation } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from './action-button.tsx'
+import { CodeField } from './code-field.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { Problem, passwordProblem } from './problem.tsx'
 
 /**
- * Asks for the password when the server rejects a call because the session isn't fresh. One serves the whole
- * app.
+ * Asks for the password, or for the second factor, when the server rejects a call because it needs a recent
+ * proof. One serves the whole app.
  */
-export function PasswordDialog() {
-  const { isAsking, confirm, cancel, error } = useSensitive()
-  const { signOut } = useAppAuth()
+export function ConfirmDialog() {
+  const { isAsking, required, confirm, cancel, error } = useSensitive()
+  const { client, signOut } = useAppAuth()
+  const needsCode = required !== null && required.factor !== null
   const signInAgain = () => {
     cancel()
     void signOut()
   }
   const before = useRef<HTMLElement>(null)
   const send = useMutation({
-    mutationFn: (values: FormData) => confirm({ password: String(values.get('password')) }),
+    mutationFn: (values: FormData) =>
+      confirm(
+        needsCode
+          ? () => client.api.reauthenticateTotp({ code: String(values.get('code')) })
+          : { password: String(values.get('password')) },
+      ),
   })
   return (
     <Dialog.Root open={isAsking} onOpenChange={(isOpen) => isOpen || cancel()}>
@@ -37,12 +44,24 @@ export function PasswordDialog() {
           ;(current?.isConnected ? current : document.getElementById('main'))?.focus()
         }}
       >
-        <Dialog.Title>Confirm your password</Dialog.Title>
+        <Dialog.Title>{needsCode ? 'Confirm with a code' : 'Confirm your password'}</Dialog.Title>
         <Dialog.Description size="2" mb="4">
-          This action requires a recent sign-in. It continues after you enter your password.
+          {needsCode
+            ? 'This action requires your second factor. It continues after you enter a code.'
+            : 'This action requires a recent sign-in. It continues after you enter your password.'}
         </Dialog.Description>
         <Form onFilled={(values) => send.mutate(values)}>
-          <Field label="Password" name="password" type="password" autoComplete="current-password" required />
+          {needsCode ? (
+            <CodeField hint="A code of your app, or a recovery code." />
+          ) : (
+            <Field
+              label="Password"
+              name="password"
+              type="password"
+              autoComplete="current-password"
+              required
+            />
+          )}
           <Problem error={passwordProblem(error)} />
           <Flex gap="3" justify="end" wrap="wrap">
             {/* For users without a password: a new sign-in starts a fresh session. */}

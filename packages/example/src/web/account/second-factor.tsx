@@ -1,0 +1,147 @@
+import { Code, Flex, Text } from '@radix-ui/themes'
+import { useSensitive } from '@sallyport/trpc/react'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { renderSVG } from 'uqr'
+import { useAppAuth } from '../clients.ts'
+import { ActionButton } from '../ui/action-button.tsx'
+import { CodeField } from '../ui/code-field.tsx'
+import { Form } from '../ui/form.tsx'
+import { Loaded } from '../ui/loaded.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { Section } from '../ui/section.tsx'
+
+const QUERY_KEY = ['totp']
+
+/** Sets up and removes an authenticator app. */
+export function SecondFactor() {
+  const { client } = useAppAuth()
+  const query = useQuery({ queryKey: QUERY_KEY, queryFn: () => client.api.getTotp() })
+  // Shown until the user has saved them, whenever the query is fetched again.
+  const [newCodes, setNewCodes] = useState<readonly string[]>([])
+  return (
+    <Section title="Second factor" hint="A code of an authenticator app, in addition to your password.">
+      {newCodes.length > 0 ? (
+        <RecoveryCodes codes={newCodes} onSaved={() => setNewCodes([])} />
+      ) : (
+        <Loaded query={query} what="your second factor">
+          {({ enabledAt, recoveryCodes }) =>
+            enabledAt === null ? (
+              <SetUp onConfirmed={setNewCodes} />
+            ) : (
+              <Remove recoveryCodes={recoveryCodes} />
+            )
+          }
+        </Loaded>
+      )}
+    </Section>
+  )
+}
+
+interface SetUpProps {
+  readonly onConfirmed: (recoveryCodes: readonly string[]) => void
+}
+
+function SetUp({ onConfirmed }: SetUpProps) {
+  const { client } = useAppAuth()
+  const { run } = useSensitive()
+  const begin = useMutation({ mutationFn: () => run(() => client.api.enableTotp()) })
+  if (begin.data !== undefined) return <Confirm {...begin.data} onConfirmed={onConfirmed} />
+  return (
+    <div className="stack">
+      <Problem error={begin.error} />
+      <div>
+        <ActionButton variant="soft" isPending={begin.isPending} onClick={() => begin.mutate()}>
+          Set up an app
+        </ActionButton>
+      </div>
+    </div>
+  )
+}
+
+interface ConfirmProps extends SetUpProps {
+  readonly uri: string
+  readonly secret: string
+}
+
+function Confirm({ uri, secret, onConfirmed }: ConfirmProps) {
+  const { client } = useAppAuth()
+  const queryClient = useQueryClient()
+  const confirm = useMutation({
+    mutationFn: (values: FormData) => client.api.confirmTotp({ code: String(values.get('code')) }),
+    async onSuccess({ recoveryCodes }) {
+      onConfirmed(recoveryCodes)
+      await queryClient.invalidateQueries({ queryKey: QUERY_KEY })
+    },
+  })
+  return (
+    <Form onFilled={(values) => confirm.mutate(values)}>
+      <Text as="p" size="2">
+        Scan this code with your app, or enter the secret.
+      </Text>
+      <img className="qr-code" alt="QR code for your app" src={toImage(uri)} width={180} height={180} />
+      <Code className="totp-secret">{secret}</Code>
+      <CodeField hint="The six digits that your app shows." />
+      <Problem error={confirm.error} />
+      <div>
+        <ActionButton type="submit" isPending={confirm.isPending}>
+          Confirm
+        </ActionButton>
+      </div>
+    </Form>
+  )
+}
+
+const toImage = (uri: string) => `data:image/svg+xml,${encodeURIComponent(renderSVG(uri, { border: 2 }))}`
+
+interface RecoveryCodesProps {
+  readonly codes: readonly string[]
+  readonly onSaved: () => void
+}
+
+function RecoveryCodes({ codes, onSaved }: RecoveryCodesProps) {
+  return (
+    <div className="stack" role="status">
+      <Text as="p" size="2">
+        Keep these recovery codes. Each signs you in once without your app. You can't see them again.
+      </Text>
+      <ul className="recovery-codes">
+        {codes.map((code) => (
+          <li key={code}>
+            <Code>{code}</Code>
+          </li>
+        ))}
+      </ul>
+      <div>
+        <ActionButton variant="soft" isPending={false} onClick={onSaved}>
+          I have saved them
+        </ActionButton>
+      </div>
+    </div>
+  )
+}
+
+function Remove({ recoveryCodes }: { readonly recoveryCodes: number }) {
+  const { client } = useAppAuth()
+  const { run } = useSensitive()
+  const queryClient = useQueryClient()
+  const remove = useMutation({
+    mutationFn: (values: FormData) =>
+      run(() => client.api.disableTotp({ code: String(values.get('code')), revokeOtherSessions: false })),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: QUERY_KEY }),
+  })
+  return (
+    <Form onFilled={(values) => remove.mutate(values)}>
+      <Text as="p" size="2">
+        Your app is set up. Recovery codes left: {recoveryCodes}.
+      </Text>
+      <CodeField hint="A code of your app, or a recovery code." />
+      <Problem error={remove.error} />
+      <Flex>
+        <ActionButton type="submit" variant="soft" color="red" isPending={remove.isPending}>
+          Remove the app
+        </ActionButton>
+      </Flex>
+    </Form>
+  )
+}
