@@ -126,7 +126,7 @@ describe('sallyport prune', () => {
     expect(await pruneAlone(['--database', url])).toEqual({
       code: 0,
       stdout:
-        'removed session 2, sallyport.audit 1, sallyport.rate_limit 1, sallyport.service_token 0, sallyport.service_call 0\n',
+        'removed session 2, sallyport.audit 1, sallyport.rate_limit 1, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0\n',
       stderr: '',
     })
     expect(await idsOf(url, 'session')).toEqual(['live'])
@@ -146,7 +146,7 @@ describe('sallyport prune', () => {
     expect(counters).toEqual([{ key: 'live' }])
     expect(await prune(['-d', url])).toMatchObject({
       stdout:
-        'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.service_token 0, sallyport.service_call 0\n',
+        'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0\n',
     })
   })
 
@@ -156,7 +156,7 @@ describe('sallyport prune', () => {
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout:
-        'removed session 1, sallyport.audit 0, sallyport.rate_limit 0, sallyport.service_token 0, sallyport.service_call 0\n',
+        'removed session 1, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0\n',
     })
     expect(existsSync(`${path}-wal`)).toBe(false)
   })
@@ -188,7 +188,7 @@ describe('sallyport prune --auth', () => {
     const { url } = await createPluginDatabase()
     expect(await prune(['-d', url])).toMatchObject({
       stdout:
-        'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.service_token 0, sallyport.service_call 0\n',
+        'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0\n',
     })
     for (const table of ['verification', 'knownDevice', 'invitation'] as const)
       expect(await idsOf(url, table)).toEqual(['live', 'old'])
@@ -196,7 +196,7 @@ describe('sallyport prune --auth', () => {
     expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toEqual({
       code: 0,
       stdout:
-        'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.service_token 0, sallyport.service_call 0, verification 1, knownDevice 1, invitation 1\n',
+        'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0, verification 1, knownDevice 1, invitation 1\n',
       stderr: '',
     })
     for (const table of ['verification', 'knownDevice', 'invitation'] as const)
@@ -213,7 +213,7 @@ describe('sallyport prune --auth', () => {
     expect(await pruneAlone(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
       code: 0,
       stdout:
-        'removed session 1, sallyport.audit 0, sallyport.rate_limit 0, sallyport.service_token 0, sallyport.service_call 0, verification 1, knownDevice 1, invitation 1\n',
+        'removed session 1, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0, verification 1, knownDevice 1, invitation 1\n',
       stderr: 'took part in session.expired\nheard session.expired\n',
     })
   })
