@@ -55,6 +55,7 @@ export function createContext(
     definePayload: definition.definePayload,
     encryptionKeys: definition.encryptionKeys,
     secondFactors: definition.plugins.flatMap(({ secondFactor = [] }) => secondFactor),
+    afterSecondFactor: definition.plugins.flatMap(({ afterSecondFactor = [] }) => afterSecondFactor),
     database,
     request,
     address,

@@ -10,7 +10,7 @@ import { ENDPOINT_ERRORS, type RejectionTable } from '../protocol/endpoint-error
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
 import type { SessionColumns, UserColumns } from './declared-columns.ts'
-import type { Endpoint, SecondFactor } from './endpoint.ts'
+import type { AfterSecondFactor, Endpoint, SecondFactor } from './endpoint.ts'
 import { sessionFields } from './plain-schemas.ts'
 import { userFields } from './user-record.ts'
 
@@ -39,6 +39,7 @@ export interface AuthPlugin<
   readonly reasons?: RejectionTable
   /** A factor that a sign-in must prove too, if the user has it. */
   readonly secondFactor?: SecondFactor
+  readonly afterSecondFactor?: AfterSecondFactor
   /** True if it encrypts secrets: `createAuth` then throws without `encryptionKeys`. @default false */
   readonly needsEncryptionKeys?: boolean
 }

@@ -38,7 +38,11 @@ export interface EndpointContext {
   later(work: () => Promise<void>): void
   /** The second factors of all plugins. */
   readonly secondFactors: readonly SecondFactor[]
+  readonly afterSecondFactor: readonly AfterSecondFactor[]
 }
+
+/** Runs after a second factor has completed a sign-in that a plugin began. Returns `Set-Cookie` values. */
+export type AfterSecondFactor = (userId: string, context: EndpointContext) => Promise<readonly string[]>
 
 /** A second factor of a plugin. */
 export interface SecondFactor {

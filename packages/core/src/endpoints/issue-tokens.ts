@@ -3,7 +3,7 @@ import { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { SECOND_FACTORS } from '../session/authentication-methods.ts'
 import type { EndpointContext } from './endpoint.ts'
-import { createChallenge } from './sign-in-challenge.ts'
+import { consumeChallenge, createChallenge, type OpenChallenge } from './sign-in-challenge.ts'
 
 export type SignInOptions = Pick<
   NewSessionOptions,
@@ -29,6 +29,22 @@ export async function beginSession(
   const issue = await prepareTokens({ id, userId }, context)
   const browser = { address, userAgent: request.header('user-agent'), replaces }
   return issue(await createSession(database, { ...options, ...browser, id, userId, config }))
+}
+
+/** Completes a sign-in whose second factor the user has just proved by this method. */
+export async function completeSignIn(
+  { id, userId, amr, acr, rememberMe }: OpenChallenge,
+  method: string,
+  context: EndpointContext,
+): Promise<TokenResult> {
+  const { body, cookies } = await beginSession(userId, context, {
+    acr,
+    amr: [...amr, method],
+    rememberMe,
+    authorize: (trx) => consumeChallenge(trx, id),
+  })
+  const more = await Promise.all(context.afterSecondFactor.map((run) => run(userId, context)))
+  return { body, cookies: [...cookies, ...more.flat()] }
 }
 
 /** Returns the methods one of which must complete the sign-in; empty if it is complete. */

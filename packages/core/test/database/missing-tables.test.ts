@@ -24,7 +24,7 @@ const config = defineAuthConfig({
   now: clock.now,
 })
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] })
-const TABLES = ['audit', 'rate_limit', 'service_token', 'service_call'] as const
+const TABLES = ['audit', 'rate_limit', 'challenge', 'service_token', 'service_call'] as const
 
 describe.each(await databaseKinds())('$name', ({ name, create }) => {
   const isSqlite = name === 'SQLite'

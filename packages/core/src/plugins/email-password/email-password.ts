@@ -2,6 +2,7 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { rateLimits } from '../internal.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
+import { rememberDevice } from './known-device.ts'
 import { deleteLinks } from './links.ts'
 import { otherHashes } from './other-hashes.ts'
 import { changePassword, reauthenticate } from './own-password.ts'
@@ -65,6 +66,7 @@ export function emailPassword(
       if (isSuspect) await deleteLinks(trx, { userId: event.userId, kinds: ['change-email'] })
     },
     expiringTables: ['verification', 'knownDevice'],
+    afterSecondFactor: rememberDevice,
     endpoints: {
       signUpEmail: signUpEmail(settings),
       signInEmail: signInEmail(settings),

@@ -5,7 +5,7 @@ import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
-import { AuthError } from '../../protocol/errors.ts'
+import { AuthError, isAuthError } from '../../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
 import { findPasswordAccount, insertAccount, setPassword } from './accounts.ts'
@@ -43,6 +43,10 @@ export function signInEmail({
     output: tokens,
     async run({ email, password, rememberMe }, context) {
       const { requester, giveBack } = await countSignIn(email, context, limits)
+      const succeed = async (userId: string) => {
+        await giveBack()
+        if (sendEmail !== undefined && requester === 'unknown') notifyOfSignIn(userId, context, sendEmail)
+      }
       const { config, database, sessionTransport } = context
       const now = config.now()
       const account = await findPasswordAccount(database.db, { column: 'user.email', value: email, now })
@@ -69,11 +73,13 @@ export function signInEmail({
         },
       }).catch(async (error: unknown) => {
         const isWrong = isEndpointError(error) && error.code === 'INVALID_CREDENTIALS'
-        throw isWrong ? await recordFailure(userId, 'INVALID_CREDENTIALS', context) : error
+        if (isWrong) throw await recordFailure(userId, 'INVALID_CREDENTIALS', context)
+        // The password was right, so its owner gets the notice even if the second factor never follows.
+        if (isAuthError(error) && error.reason === 'FACTOR_REQUIRED') await succeed(userId)
+        throw error
       })
-      await giveBack()
+      await succeed(userId)
       const deviceCookies = await rememberDevice(userId, context)
-      if (sendEmail !== undefined && requester === 'unknown') notifyOfSignIn(userId, context, sendEmail)
       return { body, cookies: [...cookies, ...deviceCookies] }
     },
   })

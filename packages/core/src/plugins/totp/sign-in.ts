@@ -1,9 +1,9 @@
 import * as z from 'zod/mini'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { beginSession } from '../../endpoints/issue-tokens.ts'
+import { completeSignIn } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
-import { attemptChallenge, challengeToken, consumeChallenge } from '../../endpoints/sign-in-challenge.ts'
+import { attemptChallenge, challengeToken } from '../../endpoints/sign-in-challenge.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { sendNotice } from './notices.ts'
 import { code, proveCode } from './prove.ts'
@@ -28,14 +28,10 @@ export function signInTotp(settings: Settings): Endpoint<SignInTotpInput, TokenR
     input: z.strictObject({ challenge: challengeToken, code, trustDevice: z.exactOptional(z.boolean()) }),
     output: tokens,
     async run({ challenge, code, trustDevice: isTrusted = false }, context) {
-      const { id, userId, amr, acr, rememberMe } = await attemptChallenge(challenge, context)
+      const open = await attemptChallenge(challenge, context)
+      const { userId } = open
       const method = await proveCode({ userId, code }, context, settings)
-      const { body, cookies } = await beginSession(userId, context, {
-        acr,
-        amr: [...amr, method],
-        rememberMe,
-        authorize: (trx) => consumeChallenge(trx, id),
-      })
+      const { body, cookies } = await completeSignIn(open, method, context)
       if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
       const trusted = isTrusted ? await trustDevice(userId, settings.trustedDeviceSeconds, context) : []
       return { body, cookies: [...cookies, ...trusted] }

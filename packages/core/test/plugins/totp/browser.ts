@@ -4,6 +4,7 @@ import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD, type TestAuth } from '@sallyport/core/testing'
 import { TOTP } from 'otpauth'
 import { afterAll } from 'vitest'
+import { createOutbox } from '../../support/outbox.ts'
 import { cookiesAfter, get, post } from '../../support/requests.ts'
 
 const PERIOD_SECONDS = 30
@@ -28,9 +29,19 @@ export interface Browser {
 export async function createTotpAuth(options: { trustedDeviceSeconds?: number } = {}) {
   const emails: FactorEmail[] = []
   const sendEmail = async (email: FactorEmail) => void emails.push(email)
-  const auth = await createTestAuth({ plugins: [totp({ issuer: 'Test', sendEmail, ...options })] })
+  const outbox = createOutbox()
+  const auth = await createTestAuth({
+    emailPassword: { sendEmail: outbox.sendEmail },
+    plugins: [totp({ issuer: 'Test', sendEmail, ...options })],
+  })
   afterAll(() => auth.close())
-  return { auth, emails, open: () => openBrowser(auth), codeOf: (secret: string) => codeOf(secret, auth) }
+  return {
+    auth,
+    emails,
+    outbox,
+    open: () => openBrowser(auth),
+    codeOf: (secret: string) => codeOf(secret, auth),
+  }
 }
 
 function openBrowser(auth: Pick<TestAuth, 'handler'>): Browser {

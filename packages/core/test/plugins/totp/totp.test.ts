@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readAudit } from '../../support/read-audit.ts'
 import { type Browser, createTotpAuth } from './browser.ts'
 
-const { auth, emails, open, codeOf } = await createTotpAuth()
+const { auth, emails, outbox, open, codeOf } = await createTotpAuth()
 
 let user: { userId: string; email: string }
 let ada: Browser
@@ -223,6 +223,23 @@ describe('signing in', () => {
     await browser.call('confirmTotp', { code: codeOf(body.secret) })
     const { token } = (await open().signIn(other.email)).body.challenge
     expect((await open().call('signInTotp', { challenge: token, code })).status).toBe('400 CODE_INVALID')
+  })
+
+  test('remembers the browser, and reports a right password from an unknown one', async () => {
+    const browser = open()
+    const { token } = await challengeOf(browser)
+    const notices = () => outbox.emails.filter(({ kind, to }) => kind === 'new-sign-in' && to === user.email)
+    // One of them is of the browser that set up the app.
+    await vi.waitFor(() => expect(notices()).toHaveLength(2))
+    await browser.call('signInTotp', { challenge: token, code: nextCode() })
+    expect(browser.cookie).toContain(auth.config.cookies.device)
+    await challengeOf(browser)
+    await open().signIn((await auth.createUser()).email)
+    expect(notices()).toHaveLength(2)
+  })
+
+  test('does not use up the attempts of a password that is right', async () => {
+    for (let attempt = 0; attempt < 12; attempt++) await challengeOf(open())
   })
 
   test('by a banned user is rejected', async () => {
