@@ -134,9 +134,16 @@ const CORE: { owner: null; migrations: Migrations } = {
       await createInternalTables(db, types)
     },
     async '0002_second_factors'(schema, types, db) {
+      // The first migration of a new database creates all of this. Checked, because a skipped statement of
+      // PostgreSQL leaves a notice.
+      const present = await readColumns(db, types)
       for (const column of ['amr', 'acr'])
-        await schema.alterTable('session').addColumn(column, 'text').execute()
-      await createInternalTables(db, types)
+        if (present.get('session')?.has(column) !== true)
+          await schema.alterTable('session').addColumn(column, 'text').execute()
+      const name = 'sallyport.challenge'
+      if (present.has(prefixed('challenge'))) return
+      for (const statement of createStatements(schema, types, { [name]: INTERNAL_TABLES[name] }))
+        await statement.execute()
     },
   },
 }

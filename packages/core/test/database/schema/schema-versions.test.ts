@@ -81,7 +81,23 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     )
   })
 
-  test('does the same for the list of each plugin', async () => {
+  test('upgrades a database of the release before, and keeps its sessions', async () => {
+    const database = await create()
+    const opened = await database.open()
+    const ada = await storeSession(database)
+    // What the release before didn't have.
+    for (const column of ['amr', 'acr'])
+      await opened.db.schema.alterTable('session').dropColumn(column).execute()
+    await opened.db.schema.dropTable('sallyport.challenge').execute()
+    const records = opened.db.withTables<{ 'sallyport.migration': { name: string } }>()
+    await records.deleteFrom('sallyport.migration').where('name', '=', '0002_second_factors').execute()
+    const upgraded = await database.open()
+    expect(upgraded.migrations.applied).toEqual(['0002_second_factors'])
+    expect(await upgraded.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId, amr: null })
+    expect(await upgraded.db.selectFrom('sallyport.challenge').selectAll().execute()).toEqual([])
+  })
+
+  test('rejects the list of a plugin that is two migrations ahead', async () => {
     const opened = await (await create()).open()
     const first = { '0001_note': NOTES['0001_note'] }
     await migratePlugins([pluginWith({ ...first, '0002_text': NOTES['0002_text'] })], opened)
