@@ -4,7 +4,7 @@ import * as z from 'zod/mini'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
-import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { countAttempt } from './attempts.ts'
@@ -52,7 +52,6 @@ export function addPasskey(settings: Settings): Endpoint<AddPasskeyInput, TokenR
     }),
     output: tokens,
     async run({ response, name, revokeOtherSessions = false }, context) {
-      await requireSessionSecret(context)
       const giveBack = await countAttempt(context, settings.limits)
       const credential = await verify(response, context, settings)
       await giveBack()

@@ -55,8 +55,7 @@ export async function useChallenge(
 const clientData = z.object({ challenge: z.string(), crossOrigin: z.optional(z.boolean()) })
 
 /**
- * Returns the challenge in a response. A frame on a page of another site could trick the user, so its response
- * is rejected.
+ * Returns the challenge in a response. Rejects a frame on another site's page, which could trick the user.
  * @throws EndpointError `PASSKEY_INVALID`
  */
 export function readChallenge(clientDataJSON: string): string {

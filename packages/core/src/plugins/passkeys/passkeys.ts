@@ -28,9 +28,9 @@ export type PasskeyEndpoints = {
 }
 
 /**
- * Adds passkeys (WebAuthn level 3), which verify the user: as a sign-in without a username, as a second factor
- * after a password, and to re-authenticate. A user who has one can't sign in with a password alone. Needs
- * `@simplewebauthn/server`.
+ * Adds passkeys (WebAuthn level 3), which verify the user: as a sign-in without a username, as a second
+ * factor after a password, and to re-authenticate. A user who has one can't sign in with a password alone.
+ * Needs `@simplewebauthn/server`.
  * @example passkeys({ appName: 'Example', sendEmail: ({ kind, to }) => mailer.send(to, texts[kind]) })
  * @throws ConfigurationError if a limit isn't positive, or an origin isn't one
  */

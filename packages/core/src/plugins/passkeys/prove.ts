@@ -18,8 +18,8 @@ interface Proof {
 }
 
 /**
- * Verifies the response of a passkey (WebAuthn level 3, section 7.2), and uses up its challenge in a change of
- * its own. An unknown passkey and a wrong signature get the same response after the same work.
+ * Verifies the response of a passkey (WebAuthn level 3, section 7.2). Uses up its challenge, valid or not. An
+ * unknown passkey and a wrong signature get the same response after the same work.
  * @throws EndpointError `PASSKEY_INVALID` or `PASSKEY_TIMEOUT`, AuthError `RATE_LIMITED`
  */
 export async function provePasskey(
@@ -88,7 +88,7 @@ async function verify(
       expectedOrigin,
       expectedRPID,
       requireUserVerification: true,
-      // The library checks the counter before the signature, and outside of our transaction. With 0, it doesn't.
+      // With 0, the library skips the counter, which it would check before the signature and without a lock.
       credential: { id, publicKey: new Uint8Array(base64url.decode(publicKey)), counter: 0 },
     })
     if (!verified) return new Error('The signature is wrong')

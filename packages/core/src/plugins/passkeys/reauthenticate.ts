@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
-import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { createReauthenticationOptions } from './create-options.ts'
 import { type PasskeyRequestOptions, requestOptions } from './option-schemas.ts'
@@ -39,7 +39,6 @@ export function reauthenticatePasskey(
     input: z.strictObject({ response: assertion }),
     output: tokens,
     async run({ response }, context) {
-      await requireSessionSecret(context)
       const { userId } = context.identity
       const proof = { assertion: response, purpose: 'reauthenticate', userId } as const
       const passkey = await provePasskey(proof, context, settings)

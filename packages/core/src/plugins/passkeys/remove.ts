@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
-import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { endOthers } from './end-others.ts'
@@ -27,7 +27,6 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
     input: z.strictObject({ id: credentialId, revokeOtherSessions: z.exactOptional(z.boolean()) }),
     output: tokens,
     async run({ id, revokeOtherSessions = true }, context) {
-      await requireSessionSecret(context)
       const { userId } = context.identity
       let name = ''
       const work = async (trx: AuthTransaction, record: RecordEvent) => {

@@ -1,6 +1,5 @@
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { SecondFactor } from '../../endpoints/endpoint.ts'
-import { deleteChallenges } from '../../endpoints/sign-in-challenge.ts'
 import { removeMethods } from '../../session/authentication-methods.ts'
 import { hasPasskey, withOwnTables } from './tables.ts'
 
@@ -14,9 +13,8 @@ export const secondFactor: SecondFactor = {
   },
 }
 
-/** Removes passkeys from the proofs of an account's sessions, and ends its open sign-ins. */
+/** Removes passkeys from the proofs of an account's sessions. */
 export async function forgetProofs(userId: string, trx: AuthTransaction): Promise<void> {
-  await deleteChallenges(trx, userId)
   const sessions = trx.selectFrom('session').select(['id', 'amr']).where('userId', '=', userId)
   for (const { id, amr } of await sessions.where('amr', 'is not', null).execute()) {
     const kept = removeMethods(amr, METHODS)

@@ -12,8 +12,8 @@ import { code, createTotpSecret, ownerOf, proveCode, requireEncryptionKeys, toUr
 import { replaceRecoveryCodes } from './recovery-codes.ts'
 import { removeTotp } from './second-factor.ts'
 import { type Settings, totpError } from './settings.ts'
-import { deleteTrustedDevices } from './trusted-device.ts'
 import { withOwnTables } from './tables.ts'
+import { deleteTrustedDevices } from './trusted-device.ts'
 
 export interface TotpResponse {
   /** When the user set it up, as ISO 8601; null if they haven't. */
@@ -48,7 +48,10 @@ export const getTotp: Endpoint<object, TotpResponse, false> = defineEndpoint({
   async run(_input, { identity: { userId }, database: { db } }) {
     const enabledAt = await enabledSince(userId, db)
     const query = withOwnTables(db).selectFrom('recoveryCode').select('id').where('userId', '=', userId)
-    const body = { enabledAt: enabledAt?.toISOString() ?? null, recoveryCodes: (await query.execute()).length }
+    const body = {
+      enabledAt: enabledAt?.toISOString() ?? null,
+      recoveryCodes: (await query.execute()).length,
+    }
     return { body }
   },
 })
@@ -100,7 +103,10 @@ export function confirmTotp(settings: Settings): Endpoint<ConfirmTotpInput, Reco
       const confirmedAt = context.config.now()
       let recoveryCodes: string[] = []
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
-        const update = withOwnTables(trx).updateTable('totp').set({ confirmedAt }).where('userId', '=', userId)
+        const update = withOwnTables(trx)
+          .updateTable('totp')
+          .set({ confirmedAt })
+          .where('userId', '=', userId)
         const confirmed = await update.where('confirmedAt', 'is', null).executeTakeFirst()
         if (confirmed.numUpdatedRows === 0n) throw totpError('TOTP_NOT_ENABLED')
         recoveryCodes = await replaceRecoveryCodes(trx, userId, confirmedAt)
@@ -146,7 +152,9 @@ export function disableTotp(settings: Settings): Endpoint<DisableTotpInput, Toke
 }
 
 /** Replaces the recovery codes, and this session's credentials. */
-export function createRecoveryCodes(settings: Settings): Endpoint<{ code: string }, RecoveryCodesResponse, true> {
+export function createRecoveryCodes(
+  settings: Settings,
+): Endpoint<{ code: string }, RecoveryCodesResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.createRecoveryCodes,
     caller: 'fresh-user',

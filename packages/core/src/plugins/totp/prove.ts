@@ -74,7 +74,9 @@ export async function proveCode(
   for (const [key, limit] of attempts) await context.limit(key, limit)
   const isValid = await context.change(async (trx, record) => {
     await lockUsers(trx, [userId])
-    const accepts = isTotp ? acceptTotp({ userId, code, isFirst }, trx, context) : useRecoveryCode(trx, userId, code)
+    const accepts = isTotp
+      ? acceptTotp({ userId, code, isFirst }, trx, context)
+      : useRecoveryCode(trx, userId, code)
     if (await accepts) return true
     const { address, config } = context
     record({ type: 'sign-in.failed', at: config.now(), userId, reason: 'CODE_INVALID', address })
@@ -103,7 +105,6 @@ async function acceptTotp(
   await rows.updateTable('totp').set({ lastStep: step }).where('userId', '=', userId).execute()
   return true
 }
-
 
 function totpOf(secret: string, names: { issuer?: string; label?: string } = {}): TOTP {
   return new TOTP({ ...names, secret, algorithm: 'SHA1', digits: DIGITS, period: PERIOD_SECONDS })

@@ -21,6 +21,7 @@ export interface Ceremony {
   readonly userHandle: string | null
 }
 
+type Cbor = Parameters<typeof isoCBOR.encode>[0]
 type Changes = Partial<Ceremony>
 
 const USER_PRESENT = 0x01
@@ -43,9 +44,9 @@ export class Authenticator {
     length.writeUInt16BE(id.length)
     const credential = Buffer.concat([Buffer.alloc(16), length, id, this.#publicKey()])
     const authData = Buffer.concat([authenticatorData(ceremony, HAS_CREDENTIAL), credential])
-    const object = new Map<string, Uint8Array | string | Map<never, never>>([
+    const object = new Map<string, Cbor>([
       ['fmt', 'none'],
-      ['attStmt', new Map()],
+      ['attStmt', new Map<string, Cbor>()],
       ['authData', new Uint8Array(authData)],
     ])
     const attestationObject = Buffer.from(isoCBOR.encode(object)).toString('base64url')
@@ -96,7 +97,7 @@ export class Authenticator {
   #publicKey(): Buffer {
     const { x = '', y = '' } = this.#keys.publicKey.export({ format: 'jwk' })
     const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'))
-    const key = new Map<number, number | Uint8Array>([
+    const key = new Map<number, Cbor>([
       [1, 2],
       [3, -7],
       [-1, 1],

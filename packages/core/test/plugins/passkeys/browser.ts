@@ -41,7 +41,8 @@ export async function createPasskeyAuth(options: PasskeysOptions = {}) {
   }
 }
 
-function openBrowser(auth: Pick<TestAuth, 'handler'>, remoteAddress: string): Browser {
+/** @param remoteAddress rate limits apply to each address */
+export function openBrowser(auth: Pick<TestAuth, 'handler'>, remoteAddress: string): Browser {
   const browser: Browser = {
     cookie: '',
     async call(name, input = {}) {

@@ -1,3 +1,4 @@
+import { commit } from '@sallyport/core/auth'
 import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readAudit } from '../../support/read-audit.ts'
@@ -231,6 +232,16 @@ describe('removing', () => {
     await ada.call('token')
     expect((await ada.call('removePasskey', { id: laptop.id })).status).toBe('403 SESSION_NOT_FRESH')
   })
+})
+
+test('the factor can be removed from an account, with the proofs of its sessions', async () => {
+  const laptop = new Authenticator()
+  await ada.addPasskey(laptop)
+  const { secondFactor } = passkeys()
+  expect(await secondFactor?.methodsOf(user.userId, auth.db)).toEqual(['passkey'])
+  await commit(auth.database, async (trx) => secondFactor?.remove(user.userId, trx))
+  expect(await secondFactor?.methodsOf(user.userId, auth.db)).toEqual([])
+  expect(await methodsOf(ada)).toEqual(['pwd'])
 })
 
 describe('settings', () => {

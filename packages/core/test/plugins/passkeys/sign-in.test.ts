@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readAudit } from '../../support/read-audit.ts'
 import { Authenticator, type Ceremony } from './authenticator.ts'
 import { type Browser, createPasskeyAuth } from './browser.ts'
@@ -24,6 +24,13 @@ beforeEach(async () => {
   laptop = new Authenticator()
   expect((await ada.addPasskey(laptop)).status).toBe('200')
 })
+
+/** Removes the passkey between its proof and what follows. */
+const removeAfterProof = ({ id }: Authenticator) =>
+  vi.spyOn(auth.database.limits, 'giveBack').mockImplementationOnce(async () => {
+    const db = auth.db.withTables<{ passkeyCredential: { id: string } }>()
+    await db.deleteFrom('passkeyCredential').where('id', '=', id).execute()
+  })
 
 const methodsOf = async (browser: Browser) => (await browser.call('getSession')).body.session.amr
 
@@ -128,6 +135,11 @@ describe('signing in without a username', () => {
     expect(replies.map(({ status }) => status).sort()).toEqual(['200', '400 PASSKEY_INVALID'])
   })
 
+  test('is rejected if the passkey is removed meanwhile', async () => {
+    removeAfterProof(laptop)
+    expect((await open().signInPasskey(laptop)).status).toBe('400 PASSKEY_INVALID')
+  })
+
   test('of a banned user is rejected', async () => {
     await auth.ban(await auth.signIn({ userId: user.userId }))
     expect((await open().signInPasskey(laptop)).status).toBe('403 ACCOUNT_BANNED')
@@ -209,6 +221,8 @@ describe('a challenge', () => {
     expect((await ada.call('signInPasskey', { response: laptop.get(request) })).status).toBe(
       '400 PASSKEY_TIMEOUT',
     )
+    const response = laptop.get(request)
+    expect((await ada.call('reauthenticatePasskey', { response })).status).toBe('400 PASSKEY_TIMEOUT')
     const again = await ada.call('createPasskeyReauthenticationOptions')
     expect((await ada.call('signInPasskey', { response: laptop.get(again.body) })).status).toBe(
       '400 PASSKEY_TIMEOUT',
@@ -304,6 +318,11 @@ describe('re-authentication', () => {
   test('rejects a response without user verification, or with a counter that went back', async () => {
     expect((await ada.reauthenticate(laptop, { isVerified: false })).status).toBe('400 PASSKEY_INVALID')
     expect((await ada.reauthenticate(laptop, { counter: 1 })).status).toBe('400 PASSKEY_INVALID')
+  })
+
+  test('is rejected if the passkey is removed meanwhile', async () => {
+    removeAfterProof(laptop)
+    expect((await ada.reauthenticate(laptop)).status).toBe('400 PASSKEY_INVALID')
   })
 
   test('needs the secret of the session', async () => {
