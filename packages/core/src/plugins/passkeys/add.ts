@@ -5,7 +5,6 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
-import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { countAttempt } from './attempts.ts'
 import { readChallenge, useChallenge } from './challenges.ts'
@@ -120,10 +119,12 @@ interface NewPasskey extends NewCredential {
   readonly createdAt: Date
 }
 
-/** @throws EndpointError `TOO_MANY_PASSKEYS`, or `PASSKEY_INVALID` if a user already has it */
+/**
+ * Call it in a change, which has locked the user.
+ * @throws EndpointError `TOO_MANY_PASSKEYS`, or `PASSKEY_INVALID` if a user already has it
+ */
 async function insertPasskey(passkey: NewPasskey, trx: AuthTransaction): Promise<void> {
   const { userId } = passkey
-  await lockUsers(trx, [userId])
   const rows = withOwnTables(trx)
   const own = await rows.selectFrom('passkeyCredential').select('id').where('userId', '=', userId).execute()
   if (own.length >= MAX_PASSKEYS) throw passkeyError('TOO_MANY_PASSKEYS')

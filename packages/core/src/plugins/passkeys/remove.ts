@@ -3,7 +3,6 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
-import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { endOthers } from './end-others.ts'
 import { sendNotice } from './notices.ts'
@@ -42,12 +41,14 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
   })
 }
 
-/** Returns its name. @throws EndpointError `PASSKEY_NOT_FOUND` or `LAST_WAY_IN` */
+/**
+ * Deletes a passkey, and returns its name. Call it in a change, which has locked the user.
+ * @throws EndpointError `PASSKEY_NOT_FOUND` or `LAST_WAY_IN`
+ */
 async function deletePasskey(
   { id, userId }: { id: string; userId: string },
   trx: AuthTransaction,
 ): Promise<string> {
-  await lockUsers(trx, [userId])
   const statement = withOwnTables(trx).deleteFrom('passkeyCredential').where('id', '=', id)
   const removed = await statement.where('userId', '=', userId).returning('name').executeTakeFirst()
   if (removed === undefined) throw passkeyError('PASSKEY_NOT_FOUND')
