@@ -5,7 +5,10 @@ import { SECOND_FACTORS } from '../session/authentication-methods.ts'
 import type { EndpointContext } from './endpoint.ts'
 import { createChallenge } from './sign-in-challenge.ts'
 
-export type SignInOptions = Pick<NewSessionOptions, 'acr' | 'amr' | 'authorize' | 'knownDevice' | 'rememberMe'>
+export type SignInOptions = Pick<
+  NewSessionOptions,
+  'acr' | 'amr' | 'authorize' | 'knownDevice' | 'rememberMe'
+>
 
 /**
  * Begins a session for a user who has just proved who they are, and responds with its tokens.

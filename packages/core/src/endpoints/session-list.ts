@@ -11,7 +11,16 @@ export async function listSessionsOf(
   const { db, now, currentId, onlyId } = options
   let query = db
     .selectFrom('session')
-    .select(['id', 'createdAt', 'lastSeenAt', 'lastAuthenticatedAt', 'expiresAt', 'amr', 'ipAddress', 'userAgent'])
+    .select([
+      'id',
+      'createdAt',
+      'lastSeenAt',
+      'lastAuthenticatedAt',
+      'expiresAt',
+      'amr',
+      'ipAddress',
+      'userAgent',
+    ])
     .where('userId', '=', userId)
     .where('expiresAt', '>', now)
     .orderBy('createdAt', 'desc')

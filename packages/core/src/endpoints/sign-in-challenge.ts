@@ -1,11 +1,10 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction } from '../database/session-database.ts'
-import { lockUser } from '../lifecycle/locked-sessions.ts'
+import { lockValidUser, type NewSessionOptions } from '../lifecycle/create-session.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import type { SignInChallenge } from '../protocol.ts'
 import { createSecret, hashSecret } from '../session/secret.ts'
 import type { EndpointContext } from './endpoint.ts'
-import type { SignInOptions } from './issue-tokens.ts'
 
 /** How long the user has to prove the second factor. */
 const LIFETIME_SECONDS = 10 * 60
@@ -18,7 +17,10 @@ const MAX_ATTEMPTS = 5
 
 export const challengeToken: z.ZodMiniType<string> = z.string().check(z.minLength(1), z.maxLength(128))
 
-type NewChallenge = Omit<SignInOptions, 'knownDevice'> & { userId: string; methods: readonly string[] }
+interface NewChallenge
+  extends Pick<NewSessionOptions, 'acr' | 'amr' | 'authorize' | 'rememberMe' | 'userId'> {
+  methods: readonly string[]
+}
 
 /** Stores a sign-in that a second factor must complete. */
 export async function createChallenge(
@@ -29,10 +31,13 @@ export async function createChallenge(
   const id = await hashSecret(token)
   const now = config.now()
   await change(async (trx) => {
-    if ((await lockUser(trx, userId)) === undefined) throw reject('USER_NOT_FOUND')
+    await lockValidUser(trx, userId, now)
     await authorize?.(trx)
     const query = trx.selectFrom('sallyport.challenge').select('id').where('userId', '=', userId)
-    const newest = await query.orderBy('expiresAt', 'desc').limit(MAX_CHALLENGES - 1).execute()
+    const newest = await query
+      .orderBy('expiresAt', 'desc')
+      .limit(MAX_CHALLENGES - 1)
+      .execute()
     const kept = newest.map((challenge) => challenge.id)
     const older = trx.deleteFrom('sallyport.challenge').where('userId', '=', userId)
     await older.$if(kept.length > 0, (query) => query.where('id', 'not in', kept)).execute()
@@ -54,7 +59,8 @@ export interface OpenChallenge {
 
 /**
  * Finds a challenge and consumes one of its attempts.
- * @throws EndpointError `CHALLENGE_INVALID` if it has expired, was used, or has no attempts left
+ * @throws EndpointError `CHALLENGE_INVALID` if it has expired, was used, or has no attempts left; AuthError
+ * `ACCOUNT_BANNED`
  */
 export async function attemptChallenge(
   token: string,
@@ -62,24 +68,36 @@ export async function attemptChallenge(
 ): Promise<OpenChallenge> {
   const id = await hashSecret(token)
   return change(async (trx) => {
+    const query = trx.selectFrom('sallyport.challenge').select('userId').where('id', '=', id)
+    const userId = (await query.executeTakeFirst())?.userId
+    if (userId === undefined) throw reject('CHALLENGE_INVALID')
+    // Every change locks the user first, so two never deadlock.
+    await lockValidUser(trx, userId, config.now())
     const update = trx
       .updateTable('sallyport.challenge')
       .set(({ eb }) => ({ attempts: eb('attempts', '+', 1) }))
     const matching = update.where('id', '=', id).where('expiresAt', '>', config.now())
     const found = await matching.where('attempts', '<', MAX_ATTEMPTS).returningAll().executeTakeFirst()
     if (found === undefined) throw reject('CHALLENGE_INVALID')
-    const { userId, acr, remembered } = found
-    return { id, userId, amr: z.parse(z.array(z.string()), JSON.parse(found.amr)), acr, rememberMe: Boolean(remembered) }
+    const { acr, remembered } = found
+    return {
+      id,
+      userId,
+      amr: z.parse(z.array(z.string()), JSON.parse(found.amr)),
+      acr,
+      rememberMe: Boolean(remembered),
+    }
   })
 }
 
-/** Ends a challenge in the transaction that begins its session. @throws EndpointError `CHALLENGE_INVALID` if it was used meanwhile */
+/**
+ * Ends a challenge in the transaction that begins its session.
+ * @throws EndpointError `CHALLENGE_INVALID` if it was used meanwhile
+ */
 export async function consumeChallenge(trx: AuthTransaction, id: string): Promise<void> {
-  const { numDeletedRows } = await trx.deleteFrom('sallyport.challenge').where('id', '=', id).executeTakeFirst()
+  const { numDeletedRows } = await trx
+    .deleteFrom('sallyport.challenge')
+    .where('id', '=', id)
+    .executeTakeFirst()
   if (numDeletedRows === 0n) throw reject('CHALLENGE_INVALID')
-}
-
-/** Ends all open sign-ins of a user, whose password or factors have changed. */
-export async function deleteChallenges(trx: AuthTransaction, userId: string): Promise<void> {
-  await trx.deleteFrom('sallyport.challenge').where('userId', '=', userId).execute()
 }

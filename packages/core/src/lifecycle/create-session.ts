@@ -84,7 +84,7 @@ export async function createSession(database: AnyDatabase, options: NewSessionOp
 }
 
 /** Until the transaction ends, the user can't be banned and no other session of this user begins. */
-async function lockValidUser(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
+export async function lockValidUser(trx: AuthTransaction, userId: string, now: Date): Promise<void> {
   const user = await lockUser(trx, userId)
   if (user === undefined) throw reject('USER_NOT_FOUND')
   const ban = { banned: Boolean(user.banned), banExpires: toNullableDate(user.banExpires) }

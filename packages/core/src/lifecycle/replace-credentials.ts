@@ -8,7 +8,11 @@ import type { NewSession } from './create-session.ts'
 import { lockSession } from './locked-sessions.ts'
 
 /** The causes that prove who the user is, and make the session fresh. */
-const PROVES_USER: ReadonlySet<VersionCause> = new Set(['password-changed', 'reauthenticated', 'factor-added'])
+const PROVES_USER: ReadonlySet<VersionCause> = new Set([
+  'password-changed',
+  'reauthenticated',
+  'factor-added',
+])
 
 interface Replacement {
   readonly userId: string

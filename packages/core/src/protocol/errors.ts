@@ -24,7 +24,9 @@ export class AuthError extends Error {
     this.reason = reason
     this.retryAfterSeconds = options.retryAfterSeconds ?? (this.status >= 429 ? 1 : null)
     if (options.required !== undefined) this.required = options.required
-    if (options.challenge !== undefined) this.challenge = options.challenge
+    // Not enumerable, to keep its token out of logs.
+    if (options.challenge !== undefined)
+      Object.defineProperty(this, 'challenge', { value: options.challenge })
   }
 
   /** The HTTP status of the reason. */

@@ -16,7 +16,7 @@ const METHODS_OF: Readonly<Record<Factor, readonly string[]>> = {
 /** Adds methods that the user has just proved to the `amr` of a session. */
 export function addMethods(amr: string | null, methods: readonly string[], now: Date): string | null {
   if (methods.length === 0) return amr
-  const at = Math.floor(now.getTime() / 1000)
+  const at = toSeconds(now)
   return JSON.stringify({ ...readMethods(amr), ...Object.fromEntries(methods.map((name) => [name, at])) })
 }
 
@@ -59,5 +59,9 @@ export function missingProof(
   const times = readMethods(session.amr)
   const provedAt = Math.max(...METHODS_OF[factor].map((name) => times[name] ?? Number.NEGATIVE_INFINITY))
   if (provedAt === Number.NEGATIVE_INFINITY) return 'FACTOR_REQUIRED'
-  return now.getTime() / 1000 - provedAt <= maxAgeSeconds ? null : 'SESSION_NOT_FRESH'
+  return toSeconds(now) - provedAt <= maxAgeSeconds ? null : 'SESSION_NOT_FRESH'
+}
+
+function toSeconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000)
 }

@@ -10,7 +10,7 @@ import { reasonOf } from '../support/reason-of.ts'
 import { remoteKind, sqliteClientKinds } from '../support/sqlite-clients.ts'
 import { inHours, literal, storeSession } from '../support/stored-sessions.ts'
 
-const CORE = ['0001_tables']
+const CORE = ['0001_tables', '0002_second_factors']
 const { config, close } = await createTestAuth()
 afterAll(close)
 
@@ -82,6 +82,8 @@ describe.each(kinds)('$name with $driver', ({ name, driver, create }) => {
         version: 1,
         rotatedAt: null,
         issuer: null,
+        amr: null,
+        acr: null,
         user: {
           id: ada.userId,
           name: 'Ada ☃',

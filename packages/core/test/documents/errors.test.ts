@@ -4,6 +4,7 @@ import { REASONS } from '@sallyport/core/internal/protocol'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { organization } from '@sallyport/core/plugins/organization'
+import { totp } from '@sallyport/core/plugins/totp'
 import { describe, expect, test } from 'vitest'
 import { ENDPOINT_ERRORS } from '../../src/protocol/endpoint-error.ts'
 
@@ -53,7 +54,13 @@ describe('docs/errors.md', () => {
   )
 
   test('has a row with the status for each endpoint code, and no others', () => {
-    const tables = [{ reasons: ENDPOINT_ERRORS }, emailPassword(), admin(), organization()]
+    const tables = [
+      { reasons: ENDPOINT_ERRORS },
+      emailPassword(),
+      admin(),
+      organization(),
+      totp({ issuer: 'Test' }),
+    ]
     const codes = tables.flatMap(({ reasons = {} }) =>
       Object.entries(reasons).map(([code, { status }]) => [code, String(status)]),
     )

@@ -15,6 +15,7 @@ import type {
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { organization } from '@sallyport/core/plugins/organization'
+import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
@@ -50,7 +51,7 @@ const themes = {
   userColumns: { theme: { schema: z.string().nullable(), input: true } },
 } satisfies AuthPlugin
 
-const testAuth = await createTestAuth({ plugins: [notes, themes, organization()] })
+const testAuth = await createTestAuth({ plugins: [notes, themes, organization(), totp({ issuer: 'Test' })] })
 afterAll(() => testAuth.close())
 const { api } = testAuth
 type Api = typeof api
@@ -81,7 +82,11 @@ describe('auth.api', () => {
     const { config, signingKeys } = testAuth.definition
     const bare = defineAuth({ config, signingKeys })
     const withAdmin = defineAuth({ config, signingKeys, plugins: [admin()] })
-    const all = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin(), organization()] })
+    const all = defineAuth({
+      config,
+      signingKeys,
+      plugins: [emailPassword(), admin(), organization(), totp({ issuer: 'Test' })],
+    })
     type ApiOf<Definition> = Definition extends AuthDefinition<infer Plugins> ? Auth<Plugins>['api'] : never
     type Core =
       | 'signOut'
@@ -106,6 +111,7 @@ describe('auth.api', () => {
       | 'banUser'
       | 'unbanUser'
       | 'setRole'
+      | 'resetUserFactors'
     >()
     expectTypeOf<keyof ApiOf<typeof all>>().toEqualTypeOf<keyof typeof ENDPOINTS | 'createSession'>()
     const { api } = await createAuth(bare, testAuth.database, { pruneEverySeconds: 0 })
@@ -142,6 +148,8 @@ describe('auth.api', () => {
     expectTypeOf<InputOf<'createSession'>>().toEqualTypeOf<{
       readonly userId: string
       readonly rememberMe?: boolean
+      readonly amr?: readonly string[]
+      readonly acr?: string | null
     }>()
     expectTypeOf<InputOf<'countNotes'>>().toEqualTypeOf<{ since?: string }>()
     const plain = await request()
@@ -175,6 +183,11 @@ describe('auth.api', () => {
       | 'signInEmail'
       | 'reauthenticate'
       | 'changePassword'
+      | 'confirmTotp'
+      | 'createRecoveryCodes'
+      | 'disableTotp'
+      | 'reauthenticateTotp'
+      | 'signInTotp'
       | 'verifyEmail'
       | 'createSession'
       | 'forgetMe'

@@ -3,6 +3,7 @@ import { type Auth, createAuth } from '@sallyport/core/auth'
 import { columnsOf } from '@sallyport/core/internal/auth'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import { organization } from '@sallyport/core/plugins/organization'
+import { totp } from '@sallyport/core/plugins/totp'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
@@ -26,7 +27,7 @@ const emailPassword = {
   sendEmail: async () => {},
   limits: { account: PLENTY, address: PLENTY, email: PLENTY },
 }
-const plugins = [organization({ deliverInvitation: async () => {} })] as const
+const plugins = [organization({ deliverInvitation: async () => {} }), totp({ issuer: 'Test' })] as const
 // A link is created after the response, possibly after its test has ended.
 const onFailure = () => {}
 const auth = await createTestAuth({ emailPassword, plugins, onFailure })

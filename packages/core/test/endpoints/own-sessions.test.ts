@@ -68,6 +68,7 @@ describe('GET /sessions', () => {
       lastSeenAt: now.toISOString(),
       lastAuthenticatedAt: now.toISOString(),
       expiresAt: new Date(now.getTime() + 30 * 24 * 3_600_000).toISOString(),
+      amr: ['pwd'],
       address: '2001:db8::7',
       device: 'Firefox on macOS',
       current: true,

@@ -40,6 +40,7 @@ describe('GET /session', () => {
         lastSeenAt: now,
         lastAuthenticatedAt: now,
         expiresAt: new Date(auth.clock.now().getTime() + 30 * 24 * 3_600_000).toISOString(),
+        amr: ['pwd'],
         address: null,
         device: null,
         current: true,

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { AUTH_PATH, ENDPOINTS, NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { organization } from '@sallyport/core/plugins/organization'
+import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { withOwnTables } from '../../src/plugins/email-password/tables.ts'
@@ -21,7 +22,7 @@ const common = {
     sendEmail: async () => {},
     limits: { account: PLENTY, address: PLENTY, email: PLENTY },
   },
-  plugins: [organization({ deliverInvitation: async () => {} })],
+  plugins: [organization({ deliverInvitation: async () => {} }), totp({ issuer: 'Test' })],
   allowedOrigins: ['https://app.example'],
 } as const
 const auth = await createTestAuth({ ...common, bearer: true })

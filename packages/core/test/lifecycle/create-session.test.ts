@@ -85,6 +85,8 @@ describe('a new session', () => {
       version: 1,
       provedVersion: 1,
       issuer: null,
+      amr: null,
+      acr: null,
       lastAuthenticatedAt: now,
       lastSeenAt: now,
       createdAt: now,

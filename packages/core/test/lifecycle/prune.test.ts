@@ -105,6 +105,7 @@ describe('sessions', () => {
       session: 5,
       'sallyport.audit': 0,
       'sallyport.rate_limit': 0,
+      'sallyport.challenge': 0,
       'sallyport.service_token': 0,
       'sallyport.service_call': 0,
     })
@@ -209,6 +210,7 @@ describe('the tables of plugins', () => {
       session: 0,
       'sallyport.audit': 0,
       'sallyport.rate_limit': 0,
+      'sallyport.challenge': 0,
       'sallyport.service_token': 0,
       'sallyport.service_call': 0,
       verification: 0,

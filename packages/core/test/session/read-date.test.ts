@@ -41,7 +41,7 @@ describe.each(['America/Los_Angeles', 'Pacific/Kiritimati'])('in the time zone %
     const { expiresAt = '2026-11-22 12:00:00', lastAuthenticatedAt = null, banExpires } = values
     const banned = banExpires !== undefined
     const user = ['Ada', 'ada@example.com', 'user', banned, banExpires ?? null]
-    return sessionOf(KEY, [expiresAt, lastAuthenticatedAt, 1, null, null, ...user] as never)
+    return sessionOf(KEY, [expiresAt, lastAuthenticatedAt, 1, null, null, null, null, ...user] as never)
   }
   const at = (time: string) => ({ ...config, now: () => new Date(time) })
   const validate = (values: Parameters<typeof read>[0], time: string) =>
@@ -110,7 +110,8 @@ test('ISO 8601 with any character changed, or any day and month, reads as JavaSc
 })
 
 test('no two reads share a date, so a call that changes one changes no other', () => {
-  const read = () => sessionOf(KEY, [NOON, NOON, 1, null, null, 'Ada', 'ada@example.com', 'user', 0, null])
+  const own = [NOON, NOON, 1, null, null, null, null] as const
+  const read = () => sessionOf(KEY, [...own, 'Ada', 'ada@example.com', 'user', 0, null])
   read().expiresAt.setTime(0)
   expect(read().expiresAt).toEqual(new Date(NOON))
 })

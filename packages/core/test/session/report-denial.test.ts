@@ -54,7 +54,7 @@ test('a decision without reads is reported too', async () => {
 
 test('a later check reports its denial and returns the error', async () => {
   const { events, config } = openScene()
-  expect(denial('ROLE_REQUIRED', 's1', config)).toMatchObject({ reason: 'ROLE_REQUIRED' })
+  expect(denial('ROLE_REQUIRED', 's1', { config })).toMatchObject({ reason: 'ROLE_REQUIRED' })
   const sessionIdHash = await hashSecret('s1')
   const event = denied({ reason: 'ROLE_REQUIRED', step: 2, sessionIdHash, durationMs: 0 })
   await vi.waitFor(() => expect(events).toEqual([event]))
@@ -72,7 +72,7 @@ test('what is not a rejection passes without a report, and so does everything wi
   await expect(withReport(() => Promise.reject(rejection), { ...step, config: silent })).rejects.toBe(
     rejection,
   )
-  expect(denial('ROLE_REQUIRED', 's1', silent)).toMatchObject({ reason: 'ROLE_REQUIRED' })
+  expect(denial('ROLE_REQUIRED', 's1', { config: silent })).toMatchObject({ reason: 'ROLE_REQUIRED' })
   await hashSecret('s1')
   expect(events).toEqual([])
 })

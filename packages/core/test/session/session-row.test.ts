@@ -4,7 +4,8 @@ import { sessionOf, toSession } from '../../src/session/session-row.ts'
 const KEY = { sessionId: 's1', userId: 'u1' }
 const NOON = '2026-11-21T12:00:00.000Z'
 const EPOCH = '1970-01-01T00:00:00.000Z'
-const SESSION = { expiresAt: NOON, lastAuthenticatedAt: NOON, version: 1, rotatedAt: null, issuer: null }
+const PROOF = { lastAuthenticatedAt: NOON, amr: '{"pwd":1}', acr: 'silver' }
+const SESSION = { ...PROOF, expiresAt: NOON, version: 1, rotatedAt: null, issuer: null }
 const USER = { name: 'Ada', email: 'ada@example.com', role: 'admin', banned: false, banExpires: null }
 
 const read = (session: object, user: object = {}) =>
@@ -19,6 +20,8 @@ test('a session has the values of its rows, and no others', () => {
     version: 1,
     rotatedAt: null,
     issuer: null,
+    amr: '{"pwd":1}',
+    acr: 'silver',
     user: { id: 'u1', name: 'Ada', email: 'ada@example.com', role: 'admin' },
     ban: null,
   })
@@ -83,6 +86,7 @@ const added = {
 test('added columns follow the own ones, and never replace them', () => {
   const session = toSession(KEY, { session: { ...SESSION, team: 't1' }, user: { ...USER, score: 7n } }, added)
   expect(session).toMatchObject({ team: 't1', version: 1, user: { score: 7, role: 'admin' } })
-  const values = [NOON, NOON, 1, null, null, 'Ada', 'ada@example.com', 'admin', 0, null] as const
+  const own = [NOON, NOON, 1, null, null, '{"pwd":1}', 'silver'] as const
+  const values = [...own, 'Ada', 'ada@example.com', 'admin', 0, null] as const
   expect(sessionOf(KEY, [...values, 't1', 2, 7, 'owner'], added)).toEqual(session)
 })

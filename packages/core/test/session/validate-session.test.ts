@@ -28,6 +28,8 @@ const valid: StoredSession = {
   version: 5,
   rotatedAt: null,
   issuer: null,
+  amr: null,
+  acr: null,
   user,
   ban: null,
 }

@@ -1,7 +1,8 @@
 import type { ENDPOINTS } from '@sallyport/core/internal/protocol'
-import { TEST_PASSWORD, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { insertLink } from './insert-link.ts'
 import { insertInvitation, insertOrganization } from './insert-organization.ts'
+import { insertChallenge, insertTotp, type TotpAuth } from './insert-totp.ts'
 import type { MadeUser } from './user-maker.ts'
 
 /** A user with a browser that has just signed in. */
@@ -9,7 +10,7 @@ export interface Person extends TestSession, MadeUser {}
 
 /** The users: `root` is an admin, the others are not. */
 export interface Scene {
-  readonly auth: Pick<TestAuth, 'db' | 'clock'>
+  readonly auth: TotpAuth
   readonly ada: Person
   readonly bob: Person
   readonly root: Person
@@ -147,6 +148,11 @@ async function invitationByAda(scene: Scene): Promise<{ organizationId: string; 
     email: 'eve@example.com',
   })
   return { organizationId, invitationId }
+}
+
+/** Sets up an authenticator app for the users who may make the call, and returns its code. */
+function withTotp({ auth, ada, root }: Scene): Promise<{ code: string }> {
+  return insertTotp(auth, [ada.userId, root.userId])
 }
 
 /** Sends Ada's input as Bob. */
@@ -327,6 +333,55 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
   listAudit: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_FRESH_ADMINS },
   banUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_FRESH_ADMINS },
   unbanUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_FRESH_ADMINS },
+  signInTotp: {
+    caller: 'ada',
+    input: async (scene) => ({
+      ...(await withTotp(scene)),
+      challenge: await insertChallenge(scene.auth, scene.ada.userId),
+    }),
+    // Bob has a code, but no challenge of Ada.
+    aim: async ({ auth, bob }) => ({
+      input: { ...(await insertTotp(auth, [bob.userId])), challenge: 'unknown' },
+    }),
+    cookies: { set: both, cleared: [] },
+    answers: { ...FOR_ANYONE, 'other user': '400 CHALLENGE_INVALID', banned: '403 ACCOUNT_BANNED' },
+  },
+  reauthenticateTotp: {
+    caller: 'ada',
+    input: withTotp,
+    aim: byCookie({ code: '000000' }),
+    cookies: { set: both, cleared: [] },
+    answers: FOR_USERS,
+  },
+  getTotp: { caller: 'ada', input: nothing, aim: byCookie(), answers: READS_ABOUT_CALLER },
+  enableTotp: { caller: 'ada', input: nothing, aim: byCookie(), answers: FOR_FRESH_USERS },
+  confirmTotp: {
+    caller: 'ada',
+    input: ({ auth, ada, root }) => insertTotp(auth, [ada.userId, root.userId], { isConfirmed: false }),
+    aim: byCookie({ code: '000000' }),
+    cookies: { set: both, cleared: [] },
+    answers: FOR_FRESH_USERS,
+  },
+  disableTotp: {
+    caller: 'ada',
+    input: withTotp,
+    aim: byCookie({ code: '000000' }),
+    cookies: { set: both, cleared: [] },
+    answers: FOR_FRESH_USERS,
+  },
+  createRecoveryCodes: {
+    caller: 'ada',
+    input: withTotp,
+    aim: byCookie({ code: '000000' }),
+    cookies: { set: both, cleared: [] },
+    answers: FOR_FRESH_USERS,
+  },
+  resetUserFactors: {
+    caller: 'root',
+    input: ({ ada: { userId } }) => ({ userId, reason: 'Lost phone' }),
+    aim: ({ ada: { userId } }) => ({ input: { userId, reason: 'Lost phone' } }),
+    answers: FOR_FRESH_ADMINS,
+  },
   setRole: {
     caller: 'root',
     input: ({ ada: { userId } }) => ({ userId, role: 'admin' }),

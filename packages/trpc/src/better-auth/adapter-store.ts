@@ -71,6 +71,8 @@ function toStoredSession(
     version: null,
     rotatedAt: null,
     issuer,
+    amr: null,
+    acr: null,
     user: {
       ...pick(user, columns.user),
       id: String(user.id),

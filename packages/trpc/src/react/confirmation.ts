@@ -63,7 +63,7 @@ export function createConfirmation(client: HookClient): Confirmation {
         if (!/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges)) throw error
         // If the user has confirmed since the call was sent, repeat it without a prompt.
         if (confirmations === before) {
-          if (close === null) prompted = prompt(userChanges, required ?? null)
+          if (close === null) prompted = prompt(userChanges, required)
           if (!(await prompted)) throw error
         }
         return call()
@@ -84,7 +84,7 @@ export function createConfirmation(client: HookClient): Confirmation {
 }
 
 /** Reads the error data of a procedure, or the code of an auth endpoint. */
-function toAuthData(error: unknown): { reason: string; required?: AuthErrorData['required'] } {
-  const { code, data }: { code?: unknown; data?: { auth?: AuthErrorData | null } | null } = Object(error)
-  return data?.auth ?? { reason: String(code) }
+function toAuthData(error: unknown): { reason: string; required: RequiredProof | null } {
+  const { code, data }: { code: string; data?: { auth?: AuthErrorData | null } | null } = Object(error)
+  return { reason: code, required: null, ...data?.auth }
 }

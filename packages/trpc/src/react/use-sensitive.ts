@@ -14,8 +14,8 @@ export interface UseSensitiveResult {
   /** Which proof the procedure requires, such as `{ factor: 'totp', … }`: show the dialog for it. */
   readonly required: RequiredProof | null
   /**
-   * Sends the password, or makes the given call. Never rejects: if it is wrong, the call continues to wait and
-   * `error` says why.
+   * Sends the password, or makes the given call. Never rejects: if that fails, the waiting call continues to
+   * wait, and `error` says why.
    */
   readonly confirm: (input: ConfirmationInput) => Promise<void>
   readonly cancel: () => void

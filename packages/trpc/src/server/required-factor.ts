@@ -7,7 +7,7 @@ export type RequiredFactor = Factor | null | ((session: Session) => Factor | nul
 
 const FACTORS: ReadonlySet<unknown> = new Set<Factor | null>(['passkey', 'totp', 'any-second', null])
 
-/** @throws ConfigurationError if a factor is none of ours, so a typing error doesn't open a procedure */
+/** @throws ConfigurationError if a factor is unknown, so a typing error doesn't open a procedure */
 export function requireKnownFactor(factor: RequiredFactor): void {
   if (typeof factor !== 'function' && !FACTORS.has(factor))
     throw new ConfigurationError(`factor: ${factor} is unknown. Use passkey, totp, or any-second.`)

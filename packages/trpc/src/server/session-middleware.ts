@@ -53,9 +53,9 @@ export interface SensitiveSessionOptions {
 }
 
 /**
- * Creates a {@link sensitiveSessionMiddleware} that rejects calls with `SESSION_NOT_FRESH` after `maxAge`, and
- * with `FACTOR_REQUIRED` if the user hasn't proved the factor in this session. `error.data.auth.required` says
- * what satisfies it. An impersonated session is never fresh.
+ * Creates a {@link sensitiveSessionMiddleware} that rejects calls with `SESSION_NOT_FRESH` after `maxAge`,
+ * and with `FACTOR_REQUIRED` if the user hasn't proved the factor in this session. Then
+ * `error.data.auth.required` says what satisfies it. An impersonated session is never fresh.
  *
  * @throws ConfigurationError if `maxAge` isn't positive, or `factor` is unknown
  * @example
@@ -71,7 +71,7 @@ export function createSensitiveSessionMiddleware({
   maxAge,
   factor = null,
 }: SensitiveSessionOptions = {}): SensitiveSessionMiddleware {
-  if (maxAge !== undefined) requirePositive('maxAge', maxAge)
+  if (maxAge !== undefined && maxAge !== Number.POSITIVE_INFINITY) requirePositive('maxAge', maxAge)
   requireKnownFactor(factor)
   return sensitive((session, config) =>
     errorOfProof(session, { factor, maxAgeSeconds: maxAge ?? config.freshForSeconds, config }),

@@ -19,6 +19,8 @@ const session: Session & { activeOrganizationRole: string } = {
   version: null,
   rotatedAt: null,
   issuer: null,
+  amr: null,
+  acr: null,
   activeOrganizationRole: 'owner',
   user: { id: 'u', name: 'Ada', email: 'ada@example.com', role: 'admin' },
 }

@@ -14,6 +14,7 @@ import {
 import type { admin } from '@sallyport/core/plugins/admin'
 import type { emailPassword } from '@sallyport/core/plugins/email-password'
 import { organization } from '@sallyport/core/plugins/organization'
+import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import {
   type AuthClientApi,
@@ -52,7 +53,7 @@ const routes = {
   countNotes: { method: 'GET', path: '/notes/count' },
 } as const
 
-const auth = await createTestAuth({ plugins: [notes, organization()] })
+const auth = await createTestAuth({ plugins: [notes, organization(), totp({ issuer: 'Test' })] })
 const server = createServer(
   getRequestListener((request, { incoming }) =>
     auth.handler(request, { remoteAddress: incoming.socket.remoteAddress }),

@@ -180,6 +180,6 @@ function toSession({ id, userId, expiresAt, role, rotatedAt }: StoredSession) {
   return {
     ...session,
     ...credentials,
-    ...{ lastAuthenticatedAt: '2026-11-21T09:00:00.000Z', tenant: 'acme' },
+    ...{ lastAuthenticatedAt: '2026-11-21T09:00:00.000Z', amr: null, acr: null, tenant: 'acme' },
   }
 }

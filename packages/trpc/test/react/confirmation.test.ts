@@ -62,8 +62,10 @@ async function open() {
   return { client, trpc, overSocket, userId, signIn, sent, network, pay, ...confirmation }
 }
 
-const isAsking = { isAsking: true, error: null }
-const isNotAsking = { isAsking: false, error: null }
+/** For a call that doesn't say which proof it needs. */
+const isAskingForAny = { isAsking: true, required: null, error: null }
+const isAsking = { isAsking: true, required: { factor: null, maxAgeSeconds: MAX_AGE }, error: null }
+const isNotAsking = { isAsking: false, required: null, error: null }
 const right = { password: TEST_PASSWORD }
 const wrong = { password: 'a wrong password' }
 const notFresh = { data: { auth: { reason: 'SESSION_NOT_FRESH' } } }
@@ -103,9 +105,28 @@ describe('a call', () => {
   test('of an auth endpoint is repeated too', async () => {
     const { run, client, get, confirm } = await open()
     const deleted = run(() => client.api.deleteUser())
-    await eventually(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAskingForAny))
     await confirm(right)
     expect(await deleted).toEqual({ success: true })
+  })
+
+  test('that needs a factor says so, and continues after any call that proves it', async () => {
+    const { run, get, confirm } = await open()
+    const required = { factor: 'totp', maxAgeSeconds: 60 } as const
+    const error = { data: { auth: { reason: 'FACTOR_REQUIRED', required } } }
+    const call = vi.fn(async () => 'done').mockRejectedValueOnce(error)
+    const done = run(call)
+    await eventually(() => expect(get()).toEqual({ isAsking: true, required, error: null }))
+    await confirm(async () => Promise.reject(new Error('wrong code')))
+    expect(get()).toMatchObject({ isAsking: true, required, error: { message: 'Error: wrong code' } })
+    await confirm(() => {
+      throw new Error('no camera')
+    })
+    expect(get()).toMatchObject({ isAsking: true, error: { message: 'Error: no camera' } })
+    await confirm(async () => 'proved')
+    expect(await done).toBe('done')
+    expect(call).toHaveBeenCalledTimes(2)
+    expect(get()).toEqual(isNotAsking)
   })
 
   test.each([
@@ -129,7 +150,7 @@ describe('a call', () => {
     const { run, get, confirm } = await open()
     const call = vi.fn(() => Promise.reject(notFresh))
     const failed = expect(run(call)).rejects.toBe(notFresh)
-    await eventually(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAskingForAny))
     await confirm(right)
     await failed
     expect(call).toHaveBeenCalledTimes(2)
@@ -212,10 +233,10 @@ describe('the user', () => {
     cancel()
     await first
     const second = run(vi.fn(() => Promise.resolve('done')).mockRejectedValueOnce(notFresh))
-    await eventually(() => expect(get()).toEqual(isAsking))
+    await eventually(() => expect(get()).toEqual(isAskingForAny))
     resolve()
     await answered
-    expect(get()).toEqual(isAsking)
+    expect(get()).toEqual(isAskingForAny)
     await confirm(right)
     expect(await second).toBe('done')
   })

@@ -1,4 +1,5 @@
 import { REASONS, type Reason } from '@sallyport/core'
+import type { RequiredProof } from '@sallyport/core/internal/protocol'
 import { type AuthErrorData, authErrorData } from '@sallyport/trpc'
 import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
@@ -32,6 +33,7 @@ const clientError = z.object({
         reason: z.custom<Reason>(isReason),
         retryAfterSeconds: z.nullable(z.number()),
         replay: z.boolean(),
+        required: z.exactOptional(z.custom<RequiredProof>()),
       })
       .nullable(),
   }),
@@ -60,11 +62,12 @@ export function toRejection(error: unknown): Rejection {
  */
 export function rejectionFor(
   reason: Reason,
-  { replay, ...wait }: { replay: boolean; retryAfterSeconds?: number },
+  { replay, required, ...wait }: Partial<AuthErrorData> & { replay: boolean },
 ): Rejection {
   const { code, status, message } = REASONS[reason]
   const retryAfterSeconds = wait.retryAfterSeconds ?? (status === 503 ? 1 : null)
-  return { code, httpStatus: status, message, auth: { reason, retryAfterSeconds, replay } }
+  const auth = { reason, retryAfterSeconds, replay, ...(required && { required }) }
+  return { code, httpStatus: status, message, auth }
 }
 
 export async function outcomeOf(call: Promise<unknown>): Promise<Outcome> {

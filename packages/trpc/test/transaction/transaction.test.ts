@@ -114,7 +114,9 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     async ({ procedure = 'write', role = 'user', make, reason }) => {
       const ada = await app.signIn(role)
       const { rejection } = await call(procedure, contextOf(app, ada, { before: () => make(ada) }))
-      expect(rejection).toEqual(reason === null ? null : rejectionFor(reason, { replay: false }))
+      const required = { factor: null, maxAgeSeconds: MAX_AGE }
+      const expected = { replay: false, ...(reason === 'SESSION_NOT_FRESH' && { required }) }
+      expect(rejection).toEqual(reason === null ? null : rejectionFor(reason, expected))
       expect(await app.notes()).toEqual(reason === null ? [ada.sessionId] : [])
     },
   )

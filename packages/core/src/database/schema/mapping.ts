@@ -88,12 +88,8 @@ interface TableNames<Columns> {
 
 export type Engine = 'sqlite' | 'postgres'
 
-const OWN_SESSION: SessionColumns &
-  Readonly<Record<'issuer' | 'rotatedAt' | 'amr' | 'acr', string | null>> = sameNames([
-  'id',
-  'userId',
-  ...SESSION_COLUMNS,
-])
+const OWN_SESSION: SessionColumns & Readonly<Record<'issuer' | 'rotatedAt' | 'amr' | 'acr', string | null>> =
+  sameNames(['id', 'userId', ...SESSION_COLUMNS])
 
 const MAPPED_SESSION: typeof OWN_SESSION = {
   ...OWN_SESSION,

@@ -57,7 +57,7 @@ interface Proof {
 }
 
 /**
- * Accepts a code once, in a change of its own: it stays used even if what it was for fails.
+ * Accepts a code once, in a separate change: it stays used even if the caller's work fails.
  * @throws EndpointError `CODE_INVALID` or `TOTP_NOT_ENABLED`, AuthError `RATE_LIMITED`
  */
 export async function proveCode(
@@ -87,7 +87,7 @@ export async function proveCode(
   return isTotp ? 'otp' : 'recovery'
 }
 
-/** Compares with the secret, and then remembers the step: no code of it or an earlier one is accepted again. */
+/** Compares with the secret, and remembers the step: no code of this or an earlier one is accepted again. */
 async function acceptTotp(
   { userId, code, isFirst }: Required<Proof>,
   trx: AuthTransaction,

@@ -21,8 +21,8 @@ export type TotpEndpoints = {
 const TRUSTED_DEVICE_SECONDS = 30 * 24 * 60 * 60
 
 /**
- * Adds a second factor: codes of an authenticator app (RFC 6238), and recovery codes. A user who has set it up
- * can't sign in with a password alone. Needs `otpauth` and `encryptionKeys`.
+ * Adds a second factor: codes of an authenticator app (RFC 6238), and recovery codes. A user who has set it
+ * up can't sign in with a password alone. Needs `otpauth` and `encryptionKeys`.
  * @example totp({ issuer: 'Example', sendEmail: ({ kind, to }) => mailer.send(to, texts[kind]) })
  * @throws ConfigurationError if a limit or `trustedDeviceSeconds` isn't positive
  */

@@ -67,6 +67,8 @@ describe.each(all)('$name', ({ kind, dates, type, write }) => {
       version: null,
       rotatedAt: null,
       issuer: null,
+      amr: null,
+      acr: null,
       user: {
         id: 'u1',
         name: 'Ada',

@@ -9,17 +9,17 @@ import { until } from '../../support/until.ts'
 
 /** The migrations of later releases: they only add. */
 const LATER = {
-  async '0002_device'(schema, { timestamp }) {
+  async '0003_device'(schema, { timestamp }) {
     await schema.alterTable('session').addColumn('device', 'text').execute()
     await schema.alterTable('sallyport.audit').addColumn('device', 'text').execute()
     await schema.createTable('device').addColumn('id', 'text').addColumn('at', timestamp).execute()
   },
-  async '0003_more'(schema) {
+  async '0004_more'(schema) {
     await schema.alterTable('user').addColumn('more', 'text').execute()
   },
 } satisfies Migrations
 
-const OWN: Migrations = { async '0001_tables'() {} }
+const OWN: Migrations = { async '0001_tables'() {}, async '0002_second_factors'() {} }
 
 const pluginWith = (migrations: Migrations): AuthPlugin => ({ id: 'notes', endpoints: {}, migrations })
 const NOTES = {
@@ -45,7 +45,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
   }
 
   test('this release runs on a database that is one migration ahead', async () => {
-    const { database } = await openAhead({ '0002_device': LATER['0002_device'] })
+    const { database } = await openAhead({ '0003_device': LATER['0003_device'] })
     const opened = await database.open()
     expect(opened.migrations.applied).toEqual([])
     const { sessionId, userId } = await storeSession(database)
@@ -66,10 +66,10 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
   })
 
   test('the later release finds its migration applied after this one ran', async () => {
-    const { database, later } = await openAhead({ '0002_device': LATER['0002_device'] })
+    const { database, later } = await openAhead({ '0003_device': LATER['0003_device'] })
     await database.open()
     const list = { owner: null, migrations: { ...OWN, ...LATER } }
-    expect((await migrate(later.db, later.types, list)).applied).toEqual(['0003_more'])
+    expect((await migrate(later.db, later.types, list)).applied).toEqual(['0004_more'])
   })
 
   test('rejects a database that is two migrations ahead, with both versions and what to do', async () => {
@@ -77,7 +77,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     const opening = database.open()
     await expect(opening).rejects.toThrow(ConfigurationError)
     await expect(opening).rejects.toThrow(
-      /0003_more.*this release only knows 0001_tables\. Deploy the newer release/,
+      /0004_more.*this release only knows 0002_second_factors\. Deploy the newer release/,
     )
   })
 
@@ -107,7 +107,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     const { database, later } = await openAhead(LATER)
     await later.db.schema.dropTable('sallyport.migration').execute()
     const list = { owner: null, migrations: { ...OWN, ...LATER } }
-    expect((await migrate(later.db, later.types, list)).applied).toHaveLength(3)
+    expect((await migrate(later.db, later.types, list)).applied).toHaveLength(4)
     expect(await database.rows('select device from session')).toEqual([])
   })
 

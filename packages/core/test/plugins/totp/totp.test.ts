@@ -310,7 +310,9 @@ test('new recovery codes replace the former ones', async () => {
   expect(body.recoveryCodes).toHaveLength(10)
   const [former = ''] = recoveryCodes
   const { token } = await challengeOf(open())
-  expect((await open().call('signInTotp', { challenge: token, code: former })).status).toBe('400 CODE_INVALID')
+  expect((await open().call('signInTotp', { challenge: token, code: former })).status).toBe(
+    '400 CODE_INVALID',
+  )
 })
 
 test('a copy of a JWT cannot prove the factor, because it lacks the session cookie', async () => {
