@@ -1,6 +1,7 @@
 import { type AuthConfig, type AuthConfigOptions, defineAuthConfig, staticJwks } from '@sallyport/core'
 import {
   type Auth,
+  type AuthPlugin,
   createAuth,
   createSession,
   defineAuth,
@@ -29,11 +30,17 @@ export interface PostgresAuth extends Pick<Auth<Plugins>, 'handler' | 'database'
   signIn(userId: string): Promise<{ sessionId: string; cookie: string }>
 }
 
+interface PostgresAuthOptions extends Partial<AuthConfigOptions> {
+  emailPassword?: EmailPasswordOptions
+  plugins?: readonly AuthPlugin[]
+}
+
 /** Starts a server, which is closed after the tests of the file. */
 export async function startPostgresAuth({
   emailPassword: emailPasswordOptions,
+  plugins: added = [],
   ...options
-}: Partial<AuthConfigOptions> & { emailPassword?: EmailPasswordOptions } = {}): Promise<PostgresAuth> {
+}: PostgresAuthOptions = {}): Promise<PostgresAuth> {
   const server = await testPostgres()
   const opened = await openPostgres(await server.createDatabase('app'))
   afterAll(opened.close)
@@ -46,7 +53,7 @@ export async function startPostgresAuth({
     jwks: staticJwks(publicJwks),
     now: clock.now,
   })
-  const plugins = [emailPassword(emailPasswordOptions), admin()] as const
+  const plugins = [emailPassword(emailPasswordOptions), admin(), ...added] as const
   const definition = defineAuth({ config, signingKeys, plugins })
   const { handler, database } = await createAuth(definition, opened, { pruneEverySeconds: 0 })
   return {

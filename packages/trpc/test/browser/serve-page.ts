@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getRequestListener } from '@hono/node-server'
-import { createAuth, revokeSession } from '@sallyport/core/auth'
+import { type AuthPlugin, createAuth, revokeSession } from '@sallyport/core/auth'
 import { columnsOf } from '@sallyport/core/internal/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
@@ -34,7 +34,7 @@ export interface SiteOptions {
   /** Procedures at `/trpc`. @default `appRouter` of test/support/router.ts */
   readonly router?: AnyRouter
   /** The auth server's settings. */
-  readonly auth?: Parameters<typeof createTestAuth<readonly []>>[0]
+  readonly auth?: Parameters<typeof createTestAuth<readonly AuthPlugin[]>>[0]
 }
 
 /** A request to the site. */
@@ -56,7 +56,7 @@ export interface Site extends AsyncDisposable {
    * Creates users, signs them in, revokes, and bans, with its own connections to the file, as another process
    * would. `auth.clock` is the server's clock.
    */
-  readonly auth: TestAuth
+  readonly auth: Omit<TestAuth, 'definition'>
   readonly stage: Stage
   /** The requests so far, in order. */
   readonly requests: readonly SiteRequest[]

@@ -1,0 +1,6 @@
+export type { PasskeyCreationOptions, PasskeyRequestOptions } from './passkeys/option-schemas.ts'
+export type { PasskeyResponse } from './passkeys/own-passkeys.ts'
+export type { PasskeyEndpoints } from './passkeys/passkeys.ts'
+export { passkeys } from './passkeys/passkeys.ts'
+export type { PasskeyAssertion, PasskeyAttestation } from './passkeys/responses.ts'
+export type { PasskeyEmail, PasskeyLimits, PasskeysOptions } from './passkeys/settings.ts'

@@ -1,0 +1,62 @@
+import type { AuthPlugin } from '../../endpoints/definition.ts'
+import { rateLimits } from '../internal.ts'
+import { addPasskey, createPasskeyOptions } from './add.ts'
+import { listPasskeys, renamePasskey } from './own-passkeys.ts'
+import { createPasskeyReauthenticationOptions, reauthenticatePasskey } from './reauthenticate.ts'
+import { removePasskey } from './remove.ts'
+import { secondFactor } from './second-factor.ts'
+import {
+  checkOrigins,
+  DEFAULT_LIMITS,
+  PASSKEY_ERRORS,
+  type PasskeysOptions,
+  type Settings,
+} from './settings.ts'
+import { createPasskeySignInOptions, signInPasskey } from './sign-in.ts'
+import { migrations } from './tables.ts'
+
+export type PasskeyEndpoints = {
+  readonly createPasskeySignInOptions: ReturnType<typeof createPasskeySignInOptions>
+  readonly signInPasskey: ReturnType<typeof signInPasskey>
+  readonly createPasskeyReauthenticationOptions: ReturnType<typeof createPasskeyReauthenticationOptions>
+  readonly reauthenticatePasskey: ReturnType<typeof reauthenticatePasskey>
+  readonly createPasskeyOptions: ReturnType<typeof createPasskeyOptions>
+  readonly addPasskey: ReturnType<typeof addPasskey>
+  readonly listPasskeys: typeof listPasskeys
+  readonly renamePasskey: typeof renamePasskey
+  readonly removePasskey: ReturnType<typeof removePasskey>
+}
+
+/**
+ * Adds passkeys (WebAuthn level 3), which verify the user: as a sign-in without a username, as a second
+ * factor after a password, and to re-authenticate. A user who has one can't sign in with a password alone.
+ * Needs `@simplewebauthn/server`.
+ * @example passkeys({ appName: 'Example', sendEmail: ({ kind, to }) => mailer.send(to, texts[kind]) })
+ * @throws ConfigurationError if a limit isn't positive, or an origin isn't one
+ */
+export function passkeys(options: PasskeysOptions = {}): AuthPlugin<PasskeyEndpoints, Record<never, never>> {
+  const { origins = [], limits } = options
+  const settings: Settings = {
+    ...options,
+    origins: checkOrigins(origins),
+    limits: rateLimits(DEFAULT_LIMITS, limits),
+  }
+  return {
+    id: 'passkeys',
+    reasons: PASSKEY_ERRORS,
+    migrations,
+    expiringTables: ['passkeyChallenge'],
+    secondFactor,
+    endpoints: {
+      createPasskeySignInOptions: createPasskeySignInOptions(settings),
+      signInPasskey: signInPasskey(settings),
+      createPasskeyReauthenticationOptions: createPasskeyReauthenticationOptions(settings),
+      reauthenticatePasskey: reauthenticatePasskey(settings),
+      createPasskeyOptions: createPasskeyOptions(settings),
+      addPasskey: addPasskey(settings),
+      listPasskeys,
+      renamePasskey,
+      removePasskey: removePasskey(settings),
+    },
+  }
+}

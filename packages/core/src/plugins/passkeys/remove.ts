@@ -1,0 +1,68 @@
+import * as z from 'zod/mini'
+import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { tokens } from '../../endpoints/plain-schemas.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
+import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { endOthers } from './end-others.ts'
+import { sendNotice } from './notices.ts'
+import { credentialId } from './responses.ts'
+import { forgetProofs } from './second-factor.ts'
+import { passkeyError, type Settings } from './settings.ts'
+import { hasPasskey, withOwnTables } from './tables.ts'
+
+export interface RemovePasskeyInput {
+  id: string
+  /** @default true */
+  revokeOtherSessions?: boolean
+}
+
+/** Removes one of the caller's passkeys, and replaces this session's credentials. */
+export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.removePasskey,
+    caller: 'fresh-user',
+    setsCookies: true,
+    input: z.strictObject({ id: credentialId, revokeOtherSessions: z.exactOptional(z.boolean()) }),
+    output: tokens,
+    async run({ id, revokeOtherSessions = true }, context) {
+      const { userId } = context.identity
+      let name = ''
+      const work = async (trx: AuthTransaction, record: RecordEvent) => {
+        name = await deletePasskey({ id, userId }, trx)
+        if (revokeOtherSessions) await endOthers(context, trx, record)
+        const detail = { passkeyId: id, name }
+        record({ type: 'passkeys:removed', userId, actorId: null, at: context.config.now(), detail })
+      }
+      const renewed = await renewSession(context, { cause: 'factor-removed', work })
+      sendNotice({ kind: 'passkey-removed', name }, context, settings)
+      return renewed
+    },
+  })
+}
+
+/**
+ * Deletes a passkey, and returns its name. Call it in a change, which has locked the user.
+ * @throws EndpointError `PASSKEY_NOT_FOUND` or `LAST_WAY_IN`
+ */
+async function deletePasskey(
+  { id, userId }: { id: string; userId: string },
+  trx: AuthTransaction,
+): Promise<string> {
+  const statement = withOwnTables(trx).deleteFrom('passkeyCredential').where('id', '=', id)
+  const removed = await statement.where('userId', '=', userId).returning('name').executeTakeFirst()
+  if (removed === undefined) throw passkeyError('PASSKEY_NOT_FOUND')
+  if (await hasPasskey(trx, userId)) return removed.name
+  if (!(await hasOtherSignIn(trx, userId))) throw passkeyError('LAST_WAY_IN')
+  await forgetProofs(userId, trx)
+  return removed.name
+}
+
+/** Returns whether the user has a password, or an account at a provider. */
+async function hasOtherSignIn(trx: AuthTransaction, userId: string): Promise<boolean> {
+  const query = trx.selectFrom('account').select('id').where('userId', '=', userId)
+  const usable = query.where(({ eb, or }) =>
+    or([eb('password', 'is not', null), eb('providerId', '!=', 'credential')]),
+  )
+  return (await usable.limit(1).executeTakeFirst()) !== undefined
+}
