@@ -1,5 +1,6 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import { rateLimits } from '../internal.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
 import { deleteLinks } from './links.ts'
@@ -35,6 +36,7 @@ export type EmailPasswordEndpoints = {
 
 /**
  * Adds sign-up, sign-in, and recovery by email and password.
+ * @throws ConfigurationError if a limit isn't positive, or `requireVerified` lacks `sendEmail`
  * @example emailPassword({ sendEmail: ({ kind, to, ...email }) => mailer.send(to, texts[kind](email)) })
  */
 export function emailPassword(
@@ -46,6 +48,8 @@ export function emailPassword(
     limits: rateLimits(DEFAULT_LIMITS, options.limits),
     undoEmailChange: options.sendEmail !== undefined && (options.undoEmailChange ?? true),
   }
+  if (options.requireVerified && options.sendEmail === undefined)
+    throw new ConfigurationError('emailPassword: requireVerified needs sendEmail. Pass both.')
   // For the command line, see `passwordRulesOf`.
   const ofOperators = { passwordRules: { appName: options.appName, checkPassword: options.checkPassword } }
   // Started now, so the first sign-in takes no longer than others.

@@ -14,6 +14,10 @@ export const EMAIL_PASSWORD_ERRORS = {
   PASSWORD_BREACHED: { status: 400, message: 'This password appeared in a data breach. Choose another one.' },
   LINK_INVALID: { status: 400, message: 'This link has expired or has been used. Request a new one.' },
   INVALID_CREDENTIALS: { status: 401, message: 'Email or password is wrong. Check both and try again.' },
+  EMAIL_NOT_VERIFIED: {
+    status: 403,
+    message: 'Open the link in the email that we have sent you. Then sign in.',
+  },
   EMAIL_TAKEN: { status: 409, message: 'An account with this email exists. Sign in, or use another email.' },
   EMAIL_UNAVAILABLE: { status: 501, message: 'This app does not send emails. Contact its operator.' },
 } as const
@@ -87,6 +91,12 @@ export interface EmailPasswordOptions extends PasswordRules {
    * that mailbox can use it. @default true
    */
   readonly undoEmailChange?: boolean
+  /**
+   * Users sign in only once they have opened the link in the verification email. Until then, sign-up and
+   * sign-in with the right password send it and respond with 403 `EMAIL_NOT_VERIFIED`. Sign-up responds the
+   * same if the email is taken, and its owner gets a notice. Needs `sendEmail`. @default false
+   */
+  readonly requireVerified?: boolean
   readonly limits?: Partial<AttemptLimits>
   /**
    * Kinds of password hashes that another library has stored in `account`. Sign-in replaces them with

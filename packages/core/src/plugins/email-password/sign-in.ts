@@ -9,11 +9,12 @@ import { AuthError } from '../../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
 import { findPasswordAccount, insertAccount, setPassword } from './accounts.ts'
-import { countAddress, countEmail, countSignIn } from './attempts.ts'
+import { countAddress, countSignIn } from './attempts.ts'
 import { notifyOfSignIn, readDevice, rememberDevice } from './known-device.ts'
-import { createLink, isReserved } from './links.ts'
+import { isReserved } from './links.ts'
 import { givenPassword, hashPassword, isOutdated, newPassword, verifyPassword } from './password.ts'
 import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
+import { hideTaken, sendVerification } from './unverified.ts'
 
 export interface SignInInput {
   email: string
@@ -26,11 +27,8 @@ export interface SignInInput {
  * Signs in by email and password. An unknown email and a wrong password get the same response after the same
  * work: one lookup, one verified password, one audit record.
  */
-export function signInEmail({
-  limits,
-  sendEmail,
-  others,
-}: Settings): Endpoint<SignInInput, TokenResponse, true> {
+export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResponse, true> {
+  const { limits, sendEmail, others, requireVerified = false } = settings
   return defineEndpoint({
     ...ENDPOINTS.signInEmail,
     caller: 'anyone',
@@ -51,6 +49,11 @@ export function signInEmail({
         throw await recordFailure(account?.userId ?? null, 'INVALID_CREDENTIALS', context)
       const { userId, password: verified } = account
       if (account.isBanned) throw await recordFailure(userId, 'ACCOUNT_BANNED', context)
+      if (requireVerified && !account.emailVerified) {
+        await giveBack()
+        sendVerification(userId, context, settings)
+        throw emailPasswordError('EMAIL_NOT_VERIFIED')
+      }
       const isOld =
         verified !== null &&
         isOutdated(verified) &&
@@ -93,9 +96,12 @@ export interface SignUpInput extends SignInInput {
   name: string
 }
 
-/** Creates an account, signs it in, and sends a verification email. */
+/**
+ * Creates an account, signs it in, and sends a verification email. With `requireVerified`, it doesn't sign the
+ * account in, and rejects new and taken emails in the same way: see {@link Settings}.
+ */
 export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
-  const { limits, sendEmail, undoEmailChange } = settings
+  const { limits, sendEmail, undoEmailChange, requireVerified = false } = settings
   return defineEndpoint({
     ...ENDPOINTS.signUpEmail,
     caller: 'anyone',
@@ -115,24 +121,24 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
       const { onEvent } = context.database
       const newUser = { id: null, name, email }
       const passwordHash = await hashNewPassword(password, { user: newUser, rules: settings, now, onEvent })
-      const { userId } = await context.change(async (trx, record) => {
+      const creating = context.change(async (trx, record) => {
         const created = await insertAccount(trx, record, { name, email, passwordHash, role: 'user', now })
         if (undoEmailChange && (await isReserved(trx, { email, now, ...created })))
           throw emailPasswordError('EMAIL_TAKEN')
         return created
       })
+      if (requireVerified) {
+        await creating.then(
+          ({ userId }) => sendVerification(userId, context, settings),
+          (error: unknown) => hideTaken(error, email, { context, settings }),
+        )
+        throw emailPasswordError('EMAIL_NOT_VERIFIED')
+      }
+      const { userId } = await creating
       const knownDevice = context.sessionTransport === 'header' ? null : false
       const { body, cookies } = await beginSession(userId, context, { amr: ['pwd'], rememberMe, knownDevice })
       const deviceCookies = await rememberDevice(userId, context)
-      if (sendEmail !== undefined) {
-        const user = { id: userId, name, email }
-        const link = { kind: 'verify-email', to: email, user, now } as const
-        context.later(async () => {
-          // Not before the account exists: sign-ups for a taken address must not use up the owner's emails.
-          if (!(await countEmail(email, context, limits))) return
-          await sendEmail(await context.change((trx) => createLink(trx, link)))
-        })
-      }
+      if (sendEmail !== undefined) sendVerification(userId, context, settings)
       return { body, cookies: [...cookies, ...deviceCookies] }
     },
   })
