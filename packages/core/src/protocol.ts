@@ -26,6 +26,8 @@ export const ENDPOINTS = {
   verifyEmail: { method: 'POST', path: '/verify-email' },
   changeEmail: { method: 'POST', path: '/change-email' },
   undoEmailChange: { method: 'POST', path: '/undo-email-change' },
+  getUsername: { method: 'GET', path: '/get-username' },
+  changeUsername: { method: 'POST', path: '/change-username' },
   signInTotp: { method: 'POST', path: '/sign-in/totp' },
   reauthenticateTotp: { method: 'POST', path: '/reauthenticate-totp' },
   getTotp: { method: 'GET', path: '/get-totp' },

@@ -1,6 +1,10 @@
 export { createPasswordAccount, type NewPasswordAccount } from './email-password/accounts.ts'
 export { type BreachedPasswordsOptions, breachedPasswords } from './email-password/breached-passwords.ts'
-export { type EmailPasswordEndpoints, emailPassword } from './email-password/email-password.ts'
+export {
+  type EmailPasswordEndpoints,
+  emailPassword,
+  type UsernameEndpoints,
+} from './email-password/email-password.ts'
 export type { OtherHash, OtherHashName } from './email-password/other-hashes.ts'
 export type { ChangePasswordInput } from './email-password/own-password.ts'
 export type { ResetPasswordInput } from './email-password/reset-password.ts'
@@ -21,3 +25,4 @@ export type {
   PasswordRules,
 } from './email-password/settings.ts'
 export type { SignInInput, SignUpInput } from './email-password/sign-in.ts'
+export type { UsernameResponse } from './email-password/usernames.ts'

@@ -16,6 +16,7 @@ import {
 } from './settings.ts'
 import { signInEmail, signUpEmail } from './sign-in.ts'
 import { migrations } from './tables.ts'
+import { changeUsername, getUsername } from './usernames.ts'
 import { sendVerificationEmail, verifyEmail } from './verify-email.ts'
 
 /** A session that ended for one of these may have been in an attacker's hands. */
@@ -34,11 +35,22 @@ export type EmailPasswordEndpoints = {
   readonly undoEmailChange: ReturnType<typeof undoEmailChange>
 }
 
+export type UsernameEndpoints = {
+  readonly getUsername: typeof getUsername
+  readonly changeUsername: typeof changeUsername
+}
+
 /**
  * Adds sign-up, sign-in, and recovery by email and password.
  * @throws ConfigurationError if a limit isn't positive, or `requireVerified` lacks `sendEmail`
  * @example emailPassword({ sendEmail: ({ kind, to, ...email }) => mailer.send(to, texts[kind](email)) })
  */
+export function emailPassword(
+  options: EmailPasswordOptions & { readonly usernames: true },
+): AuthPlugin<EmailPasswordEndpoints & UsernameEndpoints, Record<never, never>>
+export function emailPassword(
+  options?: EmailPasswordOptions,
+): AuthPlugin<EmailPasswordEndpoints, Record<never, never>>
 export function emailPassword(
   options: EmailPasswordOptions = {},
 ): AuthPlugin<EmailPasswordEndpoints, Record<never, never>> {
@@ -80,6 +92,7 @@ export function emailPassword(
       verifyEmail: verifyEmail(settings),
       changeEmail: changeEmail(settings),
       undoEmailChange: undoEmailChange(settings),
+      ...(options.usernames === true && { getUsername, changeUsername }),
     },
   }
 }

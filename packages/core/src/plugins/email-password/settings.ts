@@ -19,6 +19,7 @@ export const EMAIL_PASSWORD_ERRORS = {
     message: 'Open the link in the email that we have sent you. Then sign in.',
   },
   EMAIL_TAKEN: { status: 409, message: 'An account with this email exists. Sign in, or use another email.' },
+  USERNAME_TAKEN: { status: 409, message: 'This username is taken or reserved. Choose another one.' },
   EMAIL_UNAVAILABLE: { status: 501, message: 'This app does not send emails. Contact its operator.' },
 } as const
 
@@ -27,8 +28,13 @@ export const emailPasswordError: ReturnType<typeof rejections<typeof EMAIL_PASSW
 
 export interface ChosenPassword {
   readonly password: string
-  /** The id is null at sign-up. */
-  readonly user: { readonly id: string | null; readonly name: string; readonly email: string }
+  /** The id is null at sign-up, which alone may have a username. */
+  readonly user: {
+    readonly id: string | null
+    readonly name: string
+    readonly email: string
+    readonly username?: string
+  }
   /** Emits `email-password:check-skipped`: the check couldn't run. */
   readonly reportSkipped: (cause: string) => void
 }
@@ -97,6 +103,12 @@ export interface EmailPasswordOptions extends PasswordRules {
    * same if the email is taken, and its owner gets a notice. Needs `sendEmail`. @default false
    */
   readonly requireVerified?: boolean
+  /**
+   * Users can have a unique username, and sign in with it instead of their email. Adds `getUsername` and
+   * `changeUsername`. Sign-up takes a `username` too, unless `requireVerified` is on: whether the username is
+   * taken afterwards would reveal whether the email was. @default false
+   */
+  readonly usernames?: boolean
   readonly limits?: Partial<AttemptLimits>
   /**
    * Kinds of password hashes that another library has stored in `account`. Sign-in replaces them with

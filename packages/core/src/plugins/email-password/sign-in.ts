@@ -15,8 +15,10 @@ import { isReserved } from './links.ts'
 import { givenPassword, hashPassword, isOutdated, newPassword, verifyPassword } from './password.ts'
 import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
 import { hideTaken, sendVerification } from './unverified.ts'
+import { emailOf, insertUsername, username } from './usernames.ts'
 
 export interface SignInInput {
+  /** With `usernames`, the email or the username. */
   email: string
   password: string
   /** If false, the cookies expire with the browser session, and the session after a day. @default true */
@@ -28,20 +30,21 @@ export interface SignInInput {
  * work: one lookup, one verified password, one audit record.
  */
 export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResponse, true> {
-  const { limits, sendEmail, others, requireVerified = false } = settings
+  const { limits, sendEmail, others, requireVerified = false, usernames = false } = settings
   return defineEndpoint({
     ...ENDPOINTS.signInEmail,
     caller: 'anyone',
     setsCookies: true,
     input: z.strictObject({
-      email: emailAddress,
+      email: usernames ? z.union([emailAddress, username]) : emailAddress,
       password: givenPassword,
       rememberMe: z.exactOptional(z.boolean()),
     }),
     output: tokens,
-    async run({ email, password, rememberMe }, context) {
-      const { requester, giveBack } = await countSignIn(email, context, limits)
+    async run({ email: name, password, rememberMe }, context) {
       const { config, database, sessionTransport } = context
+      const email = usernames ? await emailOf(name, database.db) : name
+      const { requester, giveBack } = await countSignIn({ name, email }, context, limits)
       const now = config.now()
       const account = await findPasswordAccount(database.db, { column: 'user.email', value: email, now })
       const isRight = await verifyPassword(password, account?.password ?? null, { requester, others })
@@ -94,6 +97,9 @@ function isWhole(password: string, passwordHash: string): boolean {
 
 export interface SignUpInput extends SignInInput {
   name: string
+  email: string
+  /** Only with `usernames`, and without `requireVerified`. */
+  username?: string
 }
 
 /**
@@ -102,6 +108,7 @@ export interface SignUpInput extends SignInInput {
  */
 export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
   const { limits, sendEmail, undoEmailChange, requireVerified = false } = settings
+  const takesUsername = settings.usernames === true && !requireVerified
   return defineEndpoint({
     ...ENDPOINTS.signUpEmail,
     caller: 'anyone',
@@ -110,21 +117,23 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
       name: userName,
       email: emailAddress,
       password: newPassword,
+      username: takesUsername ? z.exactOptional(username) : z.exactOptional(z.never()),
       rememberMe: z.exactOptional(z.boolean()),
     }),
     output: tokens,
-    async run({ name, email, password, rememberMe }, context) {
+    async run({ name, email, password, username, rememberMe }, context) {
       await countAddress(context, limits)
       // Rejects duplicate device cookies before the account exists.
       await readDevice(context)
       const now = context.config.now()
       const { onEvent } = context.database
-      const newUser = { id: null, name, email }
+      const newUser = { id: null, name, email, ...(username !== undefined && { username }) }
       const passwordHash = await hashNewPassword(password, { user: newUser, rules: settings, now, onEvent })
       const creating = context.change(async (trx, record) => {
         const created = await insertAccount(trx, record, { name, email, passwordHash, role: 'user', now })
         if (undoEmailChange && (await isReserved(trx, { email, now, ...created })))
           throw emailPasswordError('EMAIL_TAKEN')
+        if (username !== undefined) await insertUsername(trx, created.userId, username)
         return created
       })
       if (requireVerified) {
