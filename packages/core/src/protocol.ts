@@ -38,6 +38,8 @@ export const ENDPOINTS = {
   requestEmailCode: { method: 'POST', path: '/request-email-code' },
   signInEmailCode: { method: 'POST', path: '/sign-in/email-code' },
   reauthenticateEmailCode: { method: 'POST', path: '/reauthenticate-email-code' },
+  signInAnonymous: { method: 'POST', path: '/sign-in/anonymous' },
+  upgradeAnonymous: { method: 'POST', path: '/upgrade-anonymous' },
   listUsers: { method: 'GET', path: '/admin/list-users' },
   listUserSessions: { method: 'GET', path: '/admin/list-user-sessions' },
   listAudit: { method: 'GET', path: '/admin/list-audit' },

@@ -3,11 +3,12 @@ import type { RevocationCause } from '../../events/event.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { rateLimits } from '../internal.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
-import { deleteLinks } from './links.ts'
+import { deleteLinks, rejectReserved } from './links.ts'
 import { otherHashes } from './other-hashes.ts'
 import { changePassword, reauthenticate } from './own-password.ts'
 import { dummyHash } from './password.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
+import type { SendEmail } from './send-email.ts'
 import {
   DEFAULT_LIMITS,
   EMAIL_PASSWORD_ERRORS,
@@ -54,25 +55,30 @@ export function emailPassword(
 export function emailPassword(
   options: EmailPasswordOptions = {},
 ): AuthPlugin<EmailPasswordEndpoints, Record<never, never>> {
+  const { sendEmail } = options
   const settings: Settings = {
     ...options,
+    ...(sendEmail !== undefined && { sendEmail: toMailboxes(sendEmail) }),
     others: otherHashes(options.otherHashes),
     limits: rateLimits(DEFAULT_LIMITS, options.limits),
-    undoEmailChange: options.sendEmail !== undefined && (options.undoEmailChange ?? true),
+    undoEmailChange: sendEmail !== undefined && (options.undoEmailChange ?? true),
   }
-  if (options.requireVerified && options.sendEmail === undefined)
+  if (options.requireVerified && sendEmail === undefined)
     throw new ConfigurationError('emailPassword: requireVerified needs sendEmail. Pass both.')
-  // For the command line, see `passwordRulesOf`.
-  const ofOperators = { passwordRules: { appName: options.appName, checkPassword: options.checkPassword } }
+  // For the command line and `anonymous()`: see `passwordRulesOf` and `settingsOf`.
+  const { appName, checkPassword } = options
+  const ofOthers = { passwordRules: { appName, checkPassword }, settings }
   // Started now, so the first sign-in takes no longer than others.
   dummyHash().catch(() => {})
   return {
-    ...ofOperators,
+    ...ofOthers,
     id: 'email-password',
     reasons: EMAIL_PASSWORD_ERRORS,
     migrations,
-    // An attacker whose copy has just stopped working may have requested a link that moves the account.
     async onChange(event, trx) {
+      if (event.type === 'user.created' && settings.undoEmailChange)
+        await rejectReserved(trx, { userId: event.userId, now: event.at })
+      // An attacker whose copy has just stopped working may have requested a link that moves the account.
       const isSuspect =
         event.type === 'user.password-changed' ||
         event.type === 'user.banned' ||
@@ -94,5 +100,12 @@ export function emailPassword(
       undoEmailChange: undoEmailChange(settings),
       ...(options.usernames === true && { getUsername, changeUsername }),
     },
+  }
+}
+
+/** Sends no email to the address of an anonymous user, which has no mailbox (RFC 2606 section 2). */
+function toMailboxes(sendEmail: SendEmail): SendEmail {
+  return async (email) => {
+    if (!email.to.endsWith('.invalid')) await sendEmail(email)
   }
 }

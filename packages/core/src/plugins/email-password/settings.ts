@@ -2,6 +2,7 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { emit } from '../../events/emit.ts'
 import type { EventListener } from '../../events/event.ts'
 import { rejections } from '../../protocol/endpoint-error.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import { isMadeOfContext } from './context-words.ts'
@@ -63,6 +64,16 @@ export interface PasswordRules {
 /** Returns the rules of `emailPassword()` in a definition; null without that plugin. */
 export function passwordRulesOf(plugins: readonly AuthPlugin[]): PasswordRules | null {
   return plugins.find(hasPasswordRules)?.passwordRules ?? null
+}
+
+/** Returns the settings of `emailPassword()`, for a plugin that creates its accounts. @throws ConfigurationError */
+export function settingsOf(plugin: AuthPlugin): Settings {
+  if (hasSettings(plugin)) return plugin.settings
+  throw new ConfigurationError(`${plugin.id}: pass the plugin that emailPassword() returned.`)
+}
+
+function hasSettings(plugin: AuthPlugin): plugin is AuthPlugin & { settings: Settings } {
+  return plugin.id === 'email-password' && 'settings' in plugin
 }
 
 function hasPasswordRules(plugin: AuthPlugin): plugin is AuthPlugin & { passwordRules: PasswordRules } {

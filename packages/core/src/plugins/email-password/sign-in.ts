@@ -11,7 +11,6 @@ import { emailAddress } from '../internal.ts'
 import { findPasswordAccount, insertAccount, setPassword } from './accounts.ts'
 import { countAddress, countSignIn } from './attempts.ts'
 import { notifyOfSignIn, readDevice, rememberDevice } from './known-device.ts'
-import { isReserved } from './links.ts'
 import { givenPassword, hashPassword, isOutdated, newPassword, verifyPassword } from './password.ts'
 import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
 import { hideTaken, sendVerification } from './unverified.ts'
@@ -107,7 +106,7 @@ export interface SignUpInput extends SignInInput {
  * account in, and rejects new and taken emails in the same way: see {@link Settings}.
  */
 export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
-  const { limits, sendEmail, undoEmailChange, requireVerified = false } = settings
+  const { limits, sendEmail, requireVerified = false } = settings
   const takesUsername = settings.usernames === true && !requireVerified
   return defineEndpoint({
     ...ENDPOINTS.signUpEmail,
@@ -131,8 +130,6 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
       const passwordHash = await hashNewPassword(password, { user: newUser, rules: settings, now, onEvent })
       const creating = context.change(async (trx, record) => {
         const created = await insertAccount(trx, record, { name, email, passwordHash, role: 'user', now })
-        if (undoEmailChange && (await isReserved(trx, { email, now, ...created })))
-          throw emailPasswordError('EMAIL_TAKEN')
         if (username !== undefined) await insertUsername(trx, created.userId, username)
         return created
       })

@@ -2,7 +2,8 @@ import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { findUser } from './accounts.ts'
 import { countEmail } from './attempts.ts'
-import { createLink } from './links.ts'
+import { createLink, isReserved } from './links.ts'
+import type { EmailUser } from './send-email.ts'
 import { requireEmail, type Settings } from './settings.ts'
 
 /** Sends the verification email to the address of a user, after the response. */
@@ -19,6 +20,29 @@ export function sendVerification(
     if (user === undefined || !(await countEmail(user.email, context, limits))) return
     const link = { kind: 'verify-email', to: user.email, user, now } as const
     await send(await context.change((trx) => createLink(trx, link)))
+  })
+}
+
+/**
+ * Sends a link that gives a user this email, after the response. If the email is taken, its owner gets a
+ * notice instead.
+ */
+export function sendChangeLink(
+  user: EmailUser,
+  context: EndpointContext,
+  { limits, sendEmail, undoEmailChange }: Pick<Settings, 'limits' | 'sendEmail' | 'undoEmailChange'>,
+): void {
+  const send = requireEmail(sendEmail)
+  const { config, database, change, later } = context
+  const now = config.now()
+  const { id: userId, email } = user
+  later(async () => {
+    if (!(await countEmail(email, context, limits))) return
+    const link = await change((trx) => createLink(trx, { kind: 'change-email', to: email, user, now }))
+    const owner = await findUser(database.db, { email })
+    if (owner !== undefined) return send({ kind: 'sign-up-taken', to: email, user: owner })
+    if (undoEmailChange && (await isReserved(database.db, { email, userId, now }))) return
+    await send(link)
   })
 }
 
