@@ -142,7 +142,16 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
       }
       const { userId } = await creating
       const knownDevice = context.sessionTransport === 'header' ? null : false
-      const { body, cookies } = await beginSession(userId, context, { amr: ['pwd'], rememberMe, knownDevice })
+      const { body, cookies } = await beginSession(userId, context, {
+        amr: ['pwd'],
+        rememberMe,
+        knownDevice,
+        // Meanwhile the owner of the address may have claimed the account.
+        async authorize(trx) {
+          const current = await findPasswordAccount(trx, { column: 'user.id', value: userId, now })
+          if (current?.password !== passwordHash) throw emailPasswordError('EMAIL_TAKEN')
+        },
+      })
       const deviceCookies = await rememberDevice(userId, context)
       if (sendEmail !== undefined) sendVerification(userId, context, settings)
       return { body, cookies: [...cookies, ...deviceCookies] }

@@ -1,5 +1,6 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { describe, expect, test, vi } from 'vitest'
+import { insertLink } from '../../support/insert-link.ts'
 import { openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, get, post } from '../../support/requests.ts'
@@ -244,6 +245,16 @@ describe('the first code of an unverified account', () => {
     const types = (await readAudit(auth, userId)).map(({ type }) => type)
     expect(types).toEqual(expect.arrayContaining(['user.verified', 'user.password-changed']))
     await vi.waitFor(() => expect(sentTo(email)).toMatchObject([{ kind: 'password-removed' }]))
+  })
+
+  test('voids a change of the email that an attacker has requested, even without a password', async () => {
+    const { email, userId } = await auth.createUser()
+    await auth.db.deleteFrom('account').where('userId', '=', userId).execute()
+    const token = await insertLink(auth, { kind: 'change-email', userId, email: 'eve@example.com' })
+    const owner = open()
+    await owner.call('requestEmailCode', { email })
+    await owner.call('signInEmailCode', { code: (await codeSentTo(email)).code })
+    expect((await open().call('verifyEmail', { token })).status).toBe('400 LINK_INVALID')
   })
 
   test('leaves a verified account its password and its sessions', async () => {

@@ -1,6 +1,8 @@
 import { totp } from '@sallyport/core/plugins/totp'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { TOTP } from 'otpauth'
 import { describe, expect, test } from 'vitest'
+import { openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { createAuthWithCodes } from './auth-with-codes.ts'
 
@@ -94,4 +96,17 @@ describe('with a second factor', () => {
     expect(status).toBe('200')
     expect((await browser.call('getTotp')).body).toEqual({ enabledAt: null, recoveryCodes: 0 })
   })
+})
+
+test('a sign-up by password begins no session once the owner of the address has claimed the account', async () => {
+  const racing = await createTestAuth({
+    onEvent(event) {
+      if (event.type === 'user.created')
+        void racing.db.deleteFrom('account').where('userId', '=', event.userId).execute()
+    },
+  })
+  const account = { name: 'Eve', email: newEmail(), password: TEST_PASSWORD }
+  expect((await openBrowser(racing).call('signUpEmail', account)).status).toBe('409 EMAIL_TAKEN')
+  expect(await racing.db.selectFrom('session').select('id').execute()).toEqual([])
+  await racing.close()
 })
