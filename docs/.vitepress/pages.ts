@@ -20,7 +20,10 @@ export interface Group {
 
 /** The pages of the site in the order of the sidebar. */
 export const GROUPS: readonly Group[] = [
-  { text: 'Start', pages: ['README', ...docs('install', 'protect', 'sign-in', 'first-admin')] },
+  {
+    text: 'Start',
+    pages: ['README', ...docs('install', 'protect', 'sign-in', 'email-codes', 'first-admin')],
+  },
   {
     text: 'Guides',
     pages: docs(

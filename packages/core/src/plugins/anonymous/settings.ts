@@ -28,8 +28,8 @@ export interface AnonymousOptions {
    */
   readonly password?: AuthPlugin
   /**
-   * Deletes anonymous users this many days after they were created, once they have neither a session nor a way
-   * to sign in. Their rows in the app's tables must have `on delete cascade`. @default never
+   * Deletes anonymous users this many days after they were created, once they have no session and no way to
+   * sign in. Their rows in the app's tables must have `on delete cascade`. @default never
    */
   readonly pruneAfterDays?: number
   readonly limits?: Partial<AnonymousLimits>

@@ -14,7 +14,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** Deletes old users at most once a minute. */
 const PRUNING = { points: 1, duration: 60 }
 
-/** Creates an anonymous user, and signs them in. Rejects a browser that is signed in: it would lose its user. */
+/** Creates an anonymous user, and signs them in. Rejects a signed-in browser, which would lose its user. */
 export function signInAnonymous({ limits, pruneAfterDays }: Settings): Endpoint<object, TokenResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.signInAnonymous,

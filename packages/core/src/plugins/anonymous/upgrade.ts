@@ -1,9 +1,8 @@
 import * as z from 'zod/mini'
-import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
-import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
@@ -30,8 +29,8 @@ export interface UpgradeAnonymousInput {
 
 /**
  * Gives the caller, who is anonymous, an email and a password. The user keeps their id, and the session gets
- * new credentials. With `requireVerified`, the user gets the email once they have opened the link that it got,
- * so the response doesn't reveal whether the email is taken.
+ * new credentials. With `requireVerified`, the email is set once the user has opened the link that it got, so
+ * the response doesn't reveal whether it is taken.
  */
 export function upgradeAnonymous({
   password: settings,
@@ -45,9 +44,7 @@ export function upgradeAnonymous({
     async run({ name, email, password }, context) {
       if (settings === null) throw anonymousError('UPGRADE_UNAVAILABLE')
       const { userId } = context.identity
-      await requireSessionSecret(context)
       await countAddress(context, settings.limits)
-      await requireAnonymous(userId, context.database.db)
       const now = context.config.now()
       const user = { id: userId, name, email }
       const { onEvent } = context.database
@@ -68,8 +65,8 @@ export function upgradeAnonymous({
   })
 }
 
-async function requireAnonymous(userId: string, db: AuthKysely): Promise<void> {
-  const query = withOwnTables(db).selectFrom('user').select('isAnonymous').where('id', '=', userId)
+async function requireAnonymous(userId: string, trx: AuthTransaction): Promise<void> {
+  const query = withOwnTables(trx).selectFrom('user').select('isAnonymous').where('id', '=', userId)
   if (!(await query.executeTakeFirst())?.isAnonymous) throw anonymousError('NOT_ANONYMOUS')
 }
 

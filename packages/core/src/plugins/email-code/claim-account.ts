@@ -29,7 +29,7 @@ export async function claimAccount(
     await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
     const verified = { emailVerified: true, updatedAt: now }
     await trx.updateTable('user').set(verified).where('id', '=', userId).execute()
-    // Also without a password: it voids what else an attacker may have prepared, such as a change of the email.
+    // Also without a password: it voids what else an attacker may have prepared, such as an email change.
     record({ type: 'user.password-changed', ...change })
     record({ type: 'user.verified', ...change, email })
     return { user, hadPassword }

@@ -2,8 +2,9 @@ import * as z from 'zod/mini'
 
 /**
  * Consonants, so a code has no words, and every keyboard types it without switching (RFC 8628 section 6.1).
- * 8 of them are 34 bits: at 5 attempts for each of 20 codes an hour, an attacker who tries for a year guesses
- * the code of one account with a chance of 1 in 29,000.
+ *
+ * 8 of them are 34 bits. An attacker has 5 attempts for each of 20 codes an hour. After a year, the chance to
+ * have guessed a code of one account is 1 in 29,000.
  */
 const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
 const LENGTH = 8

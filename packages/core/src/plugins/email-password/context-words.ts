@@ -10,8 +10,8 @@ export type PasswordContext = {
 }
 
 /**
- * Returns whether a password consists of the app's name and the user's names and email, in any order and case,
- * with digits for similar letters, and too few other characters (NIST SP 800-63B-4, 3.1.1.2).
+ * Returns whether a password consists of the app's name and the user's names and email, in any order and
+ * case, with digits for similar letters, and too few other characters (NIST SP 800-63B-4, 3.1.1.2).
  */
 export function isMadeOfContext(
   password: string,

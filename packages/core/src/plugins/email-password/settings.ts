@@ -66,7 +66,7 @@ export function passwordRulesOf(plugins: readonly AuthPlugin[]): PasswordRules |
   return plugins.find(hasPasswordRules)?.passwordRules ?? null
 }
 
-/** Returns the settings of `emailPassword()`, for a plugin that creates its accounts. @throws ConfigurationError */
+/** Returns the settings of an `emailPassword()`. @throws ConfigurationError for another plugin */
 export function settingsOf(plugin: AuthPlugin): Settings {
   if (hasSettings(plugin)) return plugin.settings
   throw new ConfigurationError(`${plugin.id}: pass the plugin that emailPassword() returned.`)

@@ -102,8 +102,8 @@ export interface SignUpInput extends SignInInput {
 }
 
 /**
- * Creates an account, signs it in, and sends a verification email. With `requireVerified`, it doesn't sign the
- * account in, and rejects new and taken emails in the same way: see {@link Settings}.
+ * Creates an account, signs it in, and sends a verification email. With `requireVerified`, it doesn't sign
+ * the account in, and rejects new and taken emails in the same way.
  */
 export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
   const { limits, sendEmail, requireVerified = false } = settings

@@ -47,8 +47,8 @@ export function sendChangeLink(
 }
 
 /**
- * Hides that a sign-up failed because its email is taken: writes a record, as for a new account, and sends the
- * owner a notice. @throws every other error of the sign-up
+ * Hides that a sign-up failed because its email is taken: writes a record, as for a new account, and sends
+ * the owner a notice. @throws every other error of the sign-up
  */
 export async function hideTaken(
   error: unknown,

@@ -262,11 +262,20 @@ describe('pruning', () => {
     expect(await readAudit(auth, userId)).toContainEqual(expect.objectContaining({ type: 'user.deleted' }))
   })
 
-  test('keeps users with a session, upgraded ones, younger ones, and all others', async () => {
+  test('keeps users with a session or a way to sign in, younger ones, and all others', async () => {
     const active = await signedIn()
     const upgraded = await signedIn()
     await upgraded.browser.call('upgradeAnonymous', newAccount())
+    // A plugin may store other ways to sign in than passwords.
     const other = await auth.createUser()
+    await auth.db.deleteFrom('account').where('userId', '=', other.userId).execute()
+    const linked = await signedIn()
+    const account = { id: crypto.randomUUID(), userId: linked.userId, accountId: '1', providerId: 'github' }
+    const times = { createdAt: auth.clock.now(), updatedAt: auth.clock.now() }
+    await auth.db
+      .insertInto('account')
+      .values({ ...account, ...times, password: null })
+      .execute()
     const gone = await signedIn()
     auth.clock.advance(month - 60)
     const young = await signedIn()
@@ -275,7 +284,8 @@ describe('pruning', () => {
     auth.clock.advance(120)
     await prune()
     await vi.waitFor(async () => expect(await userOf(gone.userId)).toBeUndefined())
-    for (const { userId } of [active, upgraded, other, young]) expect(await userOf(userId)).toBeDefined()
+    for (const { userId } of [active, upgraded, other, linked, young])
+      expect(await userOf(userId)).toBeDefined()
   })
 })
 

@@ -300,7 +300,7 @@ describe('reauthenticating', () => {
     expect((await browser.call('reauthenticateEmailCode', { code })).status).toBe(INVALID)
   })
 
-  test('rejects a copy of a JWT without the session cookie', async () => {
+  test('rejects a copy of a JWT without the session cookie, and the code stays valid', async () => {
     const { browser, code } = await stale()
     const copy = open()
     copy.cookie = browser.cookie
@@ -308,6 +308,7 @@ describe('reauthenticating', () => {
       .filter((cookie) => !cookie.startsWith('service.session='))
       .join('; ')
     expect((await copy.call('reauthenticateEmailCode', { code })).status).toBe('400 SESSION_SECRET_REQUIRED')
+    expect((await browser.call('reauthenticateEmailCode', { code })).status).toBe('200')
   })
 })
 
