@@ -24,5 +24,6 @@ export type {
   EmailPasswordOptions,
   PasswordRules,
 } from './email-password/settings.ts'
-export type { SignInInput, SignUpInput } from './email-password/sign-in.ts'
+export type { SignInInput } from './email-password/sign-in.ts'
+export type { SignUpInput } from './email-password/sign-up.ts'
 export type { UsernameResponse } from './email-password/usernames.ts'

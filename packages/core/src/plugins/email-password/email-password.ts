@@ -15,7 +15,8 @@ import {
   type EmailPasswordOptions,
   type Settings,
 } from './settings.ts'
-import { signInEmail, signUpEmail } from './sign-in.ts'
+import { signInEmail } from './sign-in.ts'
+import { signUpEmail } from './sign-up.ts'
 import { migrations } from './tables.ts'
 import { changeUsername, getUsername } from './usernames.ts'
 import { sendVerificationEmail, verifyEmail } from './verify-email.ts'

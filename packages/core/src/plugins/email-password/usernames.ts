@@ -6,6 +6,7 @@ import { anyQuery } from '../../endpoints/plain-schemas.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS } from '../../protocol.ts'
 import { isDuplicate } from '../internal.ts'
+import { isReservedUsername } from './reserved-usernames.ts'
 import { emailPasswordError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -18,73 +19,6 @@ const CHANGES = { points: 5, duration: 24 * 60 * 60 }
 export const username: z.ZodMiniType<string> = z
   .string()
   .check(z.trim(), z.toLowerCase(), z.regex(/^[a-z0-9][a-z0-9._-]{1,28}[a-z0-9]$/))
-
-/** Names that speak for the app, or that a URL may already have. RFC 2142 has the mailboxes. */
-const RESERVED = new Set([
-  ...[
-    'abuse',
-    'account',
-    'accounts',
-    'admin',
-    'administrator',
-    'administrators',
-    'admins',
-    'anonymous',
-    'api',
-  ],
-  ...[
-    'app',
-    'auth',
-    'billing',
-    'bot',
-    'contact',
-    'everyone',
-    'guest',
-    'help',
-    'helpdesk',
-    'home',
-    'hostmaster',
-  ],
-  ...[
-    'info',
-    'login',
-    'logout',
-    'mail',
-    'me',
-    'mod',
-    'moderator',
-    'moderators',
-    'new',
-    'noc',
-    'noreply',
-    'null',
-  ],
-  ...[
-    'official',
-    'operator',
-    'owner',
-    'postmaster',
-    'privacy',
-    'profile',
-    'root',
-    'sales',
-    'security',
-    'self',
-  ],
-  ...[
-    'settings',
-    'signin',
-    'signout',
-    'signup',
-    'staff',
-    'status',
-    'support',
-    'superuser',
-    'sysadmin',
-    'system',
-  ],
-  ...['team', 'undefined', 'user', 'username', 'users', 'verified', 'webmaster', 'www'],
-])
 
 export interface UsernameResponse {
   /** Null if the user has chosen none. */
@@ -128,7 +62,7 @@ export const changeUsername: Endpoint<{ username: string }, UsernameResponse, fa
 
 /** @throws EndpointError `USERNAME_TAKEN`, also for a reserved name */
 export async function insertUsername(trx: AuthTransaction, userId: string, username: string): Promise<void> {
-  if (RESERVED.has(username.replace(/[._-]/g, ''))) throw emailPasswordError('USERNAME_TAKEN')
+  if (isReservedUsername(username)) throw emailPasswordError('USERNAME_TAKEN')
   await withOwnTables(trx)
     .insertInto('username')
     .values({ userId, username })
