@@ -39,6 +39,7 @@ export const ENDPOINTS = {
   signInEmailCode: { method: 'POST', path: '/sign-in/email-code' },
   reauthenticateEmailCode: { method: 'POST', path: '/reauthenticate-email-code' },
   signInAnonymous: { method: 'POST', path: '/sign-in/anonymous' },
+  reauthenticateAnonymous: { method: 'POST', path: '/reauthenticate-anonymous' },
   upgradeAnonymous: { method: 'POST', path: '/upgrade-anonymous' },
   listUsers: { method: 'GET', path: '/admin/list-users' },
   listUserSessions: { method: 'GET', path: '/admin/list-user-sessions' },

@@ -3,6 +3,7 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { requirePositive } from '../../protocol/settings.ts'
 import { settingsOf } from '../email-password/settings.ts'
 import { rateLimits } from '../internal.ts'
+import { reauthenticateAnonymous } from './reauthenticate.ts'
 import { ANONYMOUS_ERRORS, type AnonymousOptions, DEFAULT_LIMITS, type Settings } from './settings.ts'
 import { signInAnonymous } from './sign-in.ts'
 import { migrations, userColumns, withOwnTables } from './tables.ts'
@@ -10,6 +11,7 @@ import { upgradeAnonymous } from './upgrade.ts'
 
 export type AnonymousEndpoints = {
   readonly signInAnonymous: ReturnType<typeof signInAnonymous>
+  readonly reauthenticateAnonymous: typeof reauthenticateAnonymous
   readonly upgradeAnonymous: ReturnType<typeof upgradeAnonymous>
 }
 
@@ -42,6 +44,7 @@ export function anonymous(
     },
     endpoints: {
       signInAnonymous: signInAnonymous(settings),
+      reauthenticateAnonymous,
       upgradeAnonymous: upgradeAnonymous(settings),
     },
   }

@@ -5,7 +5,6 @@ import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'
-import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { setPassword } from '../email-password/accounts.ts'
 import { countAddress } from '../email-password/attempts.ts'
@@ -18,6 +17,7 @@ import {
 } from '../email-password/settings.ts'
 import { sendChangeLink, sendVerification } from '../email-password/unverified.ts'
 import { emailAddress, isDuplicate } from '../internal.ts'
+import { requireAnonymous } from './require-anonymous.ts'
 import { anonymousError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -50,7 +50,6 @@ export function upgradeAnonymous({
       const { onEvent } = context.database
       const passwordHash = await hashNewPassword(password, { user, rules: settings, now, onEvent })
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
-        await lockUsers(trx, [userId])
         await requireAnonymous(userId, trx)
         const own = { name, isAnonymous: false, updatedAt: now }
         await withOwnTables(trx).updateTable('user').set(own).where('id', '=', userId).execute()
@@ -63,11 +62,6 @@ export function upgradeAnonymous({
       return renewed
     },
   })
-}
-
-async function requireAnonymous(userId: string, trx: AuthTransaction): Promise<void> {
-  const query = withOwnTables(trx).selectFrom('user').select('isAnonymous').where('id', '=', userId)
-  if (!(await query.executeTakeFirst())?.isAnonymous) throw anonymousError('NOT_ANONYMOUS')
 }
 
 /** @throws EndpointError `EMAIL_TAKEN` */

@@ -213,6 +213,44 @@ describe('upgrading', () => {
   })
 })
 
+describe('reauthenticating', () => {
+  const stale = async () => {
+    const { browser, userId } = await signedIn()
+    auth.clock.advance(14 * 60)
+    await browser.call('token')
+    auth.clock.advance(120)
+    await browser.call('token')
+    return { browser, userId }
+  }
+
+  test('makes the session fresh, proves no method, and replaces the credentials', async () => {
+    const { browser } = await stale()
+    const copy = open()
+    copy.cookie = browser.cookie
+    expect((await browser.call('enableTotp')).status).toBe('403 SESSION_NOT_FRESH')
+    expect((await browser.call('reauthenticateAnonymous')).status).toBe('200')
+    expect((await browser.call('enableTotp')).status).toBe('200')
+    expect((await browser.call('getSession')).body.session.amr).toEqual([])
+    expect((await copy.call('getSession')).status).toBe('401 TOKEN_INVALID')
+  })
+
+  test('is rejected for a user with an account, whose password would prove more', async () => {
+    const { browser } = await stale()
+    await browser.call('upgradeAnonymous', newAccount())
+    expect((await browser.call('reauthenticateAnonymous')).status).toBe('409 NOT_ANONYMOUS')
+  })
+
+  test('needs the session cookie', async () => {
+    const { browser } = await stale()
+    const copy = open()
+    copy.cookie = browser.cookie
+      .split('; ')
+      .filter((cookie) => !cookie.startsWith('service.session='))
+      .join('; ')
+    expect((await copy.call('reauthenticateAnonymous')).status).toBe('400 SESSION_SECRET_REQUIRED')
+  })
+})
+
 describe('upgrading with requireVerified', async () => {
   const strict = await createAuth({ requireVerified: true })
 
