@@ -22,7 +22,7 @@ export interface Group {
 export const GROUPS: readonly Group[] = [
   {
     text: 'Start',
-    pages: ['README', ...docs('install', 'protect', 'sign-in', 'second-factors', 'first-admin')],
+    pages: ['README', ...docs('install', 'protect', 'sign-in', 'email-codes', 'second-factors', 'first-admin')],
   },
   {
     text: 'Guides',

@@ -1,6 +1,10 @@
 export { createPasswordAccount, type NewPasswordAccount } from './email-password/accounts.ts'
 export { type BreachedPasswordsOptions, breachedPasswords } from './email-password/breached-passwords.ts'
-export { type EmailPasswordEndpoints, emailPassword } from './email-password/email-password.ts'
+export {
+  type EmailPasswordEndpoints,
+  emailPassword,
+  type UsernameEndpoints,
+} from './email-password/email-password.ts'
 export type { OtherHash, OtherHashName } from './email-password/other-hashes.ts'
 export type { ChangePasswordInput } from './email-password/own-password.ts'
 export type { ResetPasswordInput } from './email-password/reset-password.ts'
@@ -20,4 +24,6 @@ export type {
   EmailPasswordOptions,
   PasswordRules,
 } from './email-password/settings.ts'
-export type { SignInInput, SignUpInput } from './email-password/sign-in.ts'
+export type { SignInInput } from './email-password/sign-in.ts'
+export type { SignUpInput } from './email-password/sign-up.ts'
+export type { UsernameResponse } from './email-password/usernames.ts'

@@ -42,6 +42,7 @@ const OF_PLUGINS = [
   'email-password 0001_verification',
   'email-password 0002_known_device',
   'email-password 0003_verification_email',
+  'email-password 0004_username',
   'invitations 0001_invitation',
   'invitations 0002_nickname',
 ]

@@ -26,7 +26,12 @@ export function findUser(db: AuthKysely, by: UserKey): Promise<EmailUser | undef
   return selectUser(db, by).executeTakeFirst()
 }
 
-export type PasswordAccount = { userId: string; password: string | null; isBanned: boolean }
+export type PasswordAccount = {
+  userId: string
+  password: string | null
+  isBanned: boolean
+  emailVerified: boolean
+}
 
 export async function findPasswordAccount(
   db: AuthKysely,
@@ -37,11 +42,12 @@ export async function findPasswordAccount(
     .innerJoin('account', 'account.userId', 'user.id')
     .where(column, '=', value)
     .where('account.providerId', '=', CREDENTIAL)
-    .select(['account.userId', 'account.password', 'user.banned', 'user.banExpires'])
+    .select(['account.userId', 'account.password', 'user.banned', 'user.banExpires', 'user.emailVerified'])
     .executeTakeFirst()
   if (found === undefined) return null
+  const { userId, password } = found
   const ban = { banned: Boolean(found.banned), banExpires: toNullableDate(found.banExpires) }
-  return { userId: found.userId, password: found.password, isBanned: isBanned(ban, now) }
+  return { userId, password, isBanned: isBanned(ban, now), emailVerified: Boolean(found.emailVerified) }
 }
 
 export async function setPassword(

@@ -12,15 +12,18 @@ type Attempts = readonly (readonly [key: string, limit: RateLimit])[]
 
 /**
  * Limits sign-ins before any other work: per account, whether it exists or not, and per address. A device
- * that the account knows has a separate budget, which others can't use up. @throws AuthError `RATE_LIMITED`
+ * that the account knows has a separate budget, which others can't use up.
+ * @param login.name what the user typed. An email and a username have separate budgets: a shared one would
+ * reveal that they belong together
+ * @throws AuthError `RATE_LIMITED`
  */
 export async function countSignIn(
-  address: string,
+  { name, email }: { name: string; email: string },
   context: EndpointContext,
   limits: AttemptLimits,
 ): Promise<{ requester: Requester; giveBack(): Promise<void> }> {
-  const account = await hashSecret(address)
-  const device = await readKnownDevice(address, context)
+  const account = await hashSecret(name)
+  const device = await readKnownDevice(email, context)
   const attempts: Attempts =
     device === null
       ? [...addressAttempts(context, limits), [`sign-in:account:${account}`, limits.account]]

@@ -2,14 +2,22 @@ import { isPredictable } from './common-passwords.ts'
 import { MIN_PASSWORD_LENGTH } from './password.ts'
 
 /** The words that an attacker tries first for one account of one app. */
-export type PasswordContext = { appName?: string | undefined; name: string; email: string }
+export type PasswordContext = {
+  appName?: string | undefined
+  name: string
+  username?: string
+  email: string
+}
 
 /**
- * Returns whether a password consists of the app's name and the user's name and email, in any order and case,
- * with digits for similar letters, and too few other characters (NIST SP 800-63B-4, 3.1.1.2).
+ * Returns whether a password consists of the app's name and the user's names and email, in any order and
+ * case, with digits for similar letters, and too few other characters (NIST SP 800-63B-4, 3.1.1.2).
  */
-export function isMadeOfContext(password: string, { appName = '', name, email }: PasswordContext): boolean {
-  const identifiers = [appName, name, email.slice(0, email.lastIndexOf('@')), email].map(plain)
+export function isMadeOfContext(
+  password: string,
+  { appName = '', name, username = '', email }: PasswordContext,
+): boolean {
+  const identifiers = [appName, name, username, email.slice(0, email.lastIndexOf('@')), email].map(plain)
   const parts = identifiers.flatMap((text) => (text === plain(email) ? [] : text.split(/\P{L}+/u)))
   const words = [...identifiers.map(lettersOf), ...parts]
   const text = plain(password)

@@ -1,21 +1,25 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import { rateLimits } from '../internal.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
 import { rememberDevice } from './known-device.ts'
-import { deleteLinks } from './links.ts'
+import { deleteLinks, rejectReserved } from './links.ts'
 import { otherHashes } from './other-hashes.ts'
 import { changePassword, reauthenticate } from './own-password.ts'
 import { dummyHash } from './password.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
+import type { SendEmail } from './send-email.ts'
 import {
   DEFAULT_LIMITS,
   EMAIL_PASSWORD_ERRORS,
   type EmailPasswordOptions,
   type Settings,
 } from './settings.ts'
-import { signInEmail, signUpEmail } from './sign-in.ts'
+import { signInEmail } from './sign-in.ts'
+import { signUpEmail } from './sign-up.ts'
 import { migrations } from './tables.ts'
+import { changeUsername, getUsername } from './usernames.ts'
 import { sendVerificationEmail, verifyEmail } from './verify-email.ts'
 
 /** A session that ended for one of these may have been in an attacker's hands. */
@@ -34,30 +38,49 @@ export type EmailPasswordEndpoints = {
   readonly undoEmailChange: ReturnType<typeof undoEmailChange>
 }
 
+export type UsernameEndpoints = {
+  readonly getUsername: typeof getUsername
+  readonly changeUsername: typeof changeUsername
+}
+
 /**
  * Adds sign-up, sign-in, and recovery by email and password.
+ * @throws ConfigurationError if a limit isn't positive, or `requireVerified` lacks `sendEmail`
  * @example emailPassword({ sendEmail: ({ kind, to, ...email }) => mailer.send(to, texts[kind](email)) })
  */
 export function emailPassword(
+  options: EmailPasswordOptions & { readonly usernames: true },
+): AuthPlugin<EmailPasswordEndpoints & UsernameEndpoints, Record<never, never>>
+export function emailPassword(
+  options?: EmailPasswordOptions,
+): AuthPlugin<EmailPasswordEndpoints, Record<never, never>>
+export function emailPassword(
   options: EmailPasswordOptions = {},
 ): AuthPlugin<EmailPasswordEndpoints, Record<never, never>> {
+  const { sendEmail } = options
   const settings: Settings = {
     ...options,
+    ...(sendEmail !== undefined && { sendEmail: toMailboxes(sendEmail) }),
     others: otherHashes(options.otherHashes),
     limits: rateLimits(DEFAULT_LIMITS, options.limits),
-    undoEmailChange: options.sendEmail !== undefined && (options.undoEmailChange ?? true),
+    undoEmailChange: sendEmail !== undefined && (options.undoEmailChange ?? true),
   }
-  // For the command line, see `passwordRulesOf`.
-  const ofOperators = { passwordRules: { appName: options.appName, checkPassword: options.checkPassword } }
+  if (options.requireVerified && sendEmail === undefined)
+    throw new ConfigurationError('emailPassword: requireVerified needs sendEmail. Pass both.')
+  // For the command line and `anonymous()`: see `passwordRulesOf` and `settingsOf`.
+  const { appName, checkPassword } = options
+  const ofOthers = { passwordRules: { appName, checkPassword }, settings }
   // Started now, so the first sign-in takes no longer than others.
   dummyHash().catch(() => {})
   return {
-    ...ofOperators,
+    ...ofOthers,
     id: 'email-password',
     reasons: EMAIL_PASSWORD_ERRORS,
     migrations,
-    // An attacker whose copy has just stopped working may have requested a link that moves the account.
     async onChange(event, trx) {
+      if (event.type === 'user.created' && settings.undoEmailChange)
+        await rejectReserved(trx, { userId: event.userId, now: event.at })
+      // An attacker whose copy has just stopped working may have requested a link that moves the account.
       const isSuspect =
         event.type === 'user.password-changed' ||
         event.type === 'user.banned' ||
@@ -78,6 +101,14 @@ export function emailPassword(
       verifyEmail: verifyEmail(settings),
       changeEmail: changeEmail(settings),
       undoEmailChange: undoEmailChange(settings),
+      ...(options.usernames === true && { getUsername, changeUsername }),
     },
+  }
+}
+
+/** Sends no email to the address of an anonymous user, which has no mailbox (RFC 2606 section 2). */
+function toMailboxes(sendEmail: SendEmail): SendEmail {
+  return async (email) => {
+    if (!email.to.endsWith('.invalid')) await sendEmail(email)
   }
 }

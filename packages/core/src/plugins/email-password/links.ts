@@ -2,6 +2,7 @@ import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
+import { findUser } from './accounts.ts'
 import type { LinkEmail } from './send-email.ts'
 import { emailPasswordError } from './settings.ts'
 import { type LinkPurpose, withOwnTables } from './tables.ts'
@@ -109,4 +110,14 @@ export async function isReserved(
   const ofOthers = links.where('purpose', '=', 'undo-email-change').where('userId', '!=', userId)
   const link = await ofOthers.where('expiresAt', '>', now).limit(1).executeTakeFirst()
   return link !== undefined
+}
+
+/** Rejects a new user, of any plugin, whose address is reserved. @throws EndpointError `EMAIL_TAKEN` */
+export async function rejectReserved(
+  trx: AuthTransaction,
+  { userId, now }: { userId: string; now: Date },
+): Promise<void> {
+  const user = await findUser(trx, { id: userId })
+  if (user !== undefined && (await isReserved(trx, { email: user.email, userId, now })))
+    throw emailPasswordError('EMAIL_TAKEN')
 }

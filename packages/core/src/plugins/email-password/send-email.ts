@@ -18,8 +18,11 @@ export interface LinkEmail extends EmailFields {
   readonly expiresAt: Date
 }
 
-/** Reports a change, in case someone else made it. */
-export type NoticeEmail = EmailFields & { readonly kind: 'password-changed' }
+/**
+ * Reports a change, in case someone else made it. `sign-up-taken` reports a sign-up with the address of an
+ * account, if `requireVerified` hides that from its response. The user may have forgotten the account.
+ */
+export type NoticeEmail = EmailFields & { readonly kind: 'password-changed' | 'sign-up-taken' }
 
 /** Informs the former address that the account uses another one. */
 export type EmailChangedEmail = EmailFields & { readonly kind: 'email-changed' } & (

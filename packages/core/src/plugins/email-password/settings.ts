@@ -2,6 +2,7 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { emit } from '../../events/emit.ts'
 import type { EventListener } from '../../events/event.ts'
 import { rejections } from '../../protocol/endpoint-error.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import { isMadeOfContext } from './context-words.ts'
@@ -14,7 +15,12 @@ export const EMAIL_PASSWORD_ERRORS = {
   PASSWORD_BREACHED: { status: 400, message: 'This password appeared in a data breach. Choose another one.' },
   LINK_INVALID: { status: 400, message: 'This link has expired or has been used. Request a new one.' },
   INVALID_CREDENTIALS: { status: 401, message: 'Email or password is wrong. Check both and try again.' },
+  EMAIL_NOT_VERIFIED: {
+    status: 403,
+    message: 'Open the link in the email that we have sent you. Then sign in.',
+  },
   EMAIL_TAKEN: { status: 409, message: 'An account with this email exists. Sign in, or use another email.' },
+  USERNAME_TAKEN: { status: 409, message: 'This username is taken or reserved. Choose another one.' },
   EMAIL_UNAVAILABLE: { status: 501, message: 'This app does not send emails. Contact its operator.' },
 } as const
 
@@ -23,8 +29,13 @@ export const emailPasswordError: ReturnType<typeof rejections<typeof EMAIL_PASSW
 
 export interface ChosenPassword {
   readonly password: string
-  /** The id is null at sign-up. */
-  readonly user: { readonly id: string | null; readonly name: string; readonly email: string }
+  /** The id is null at sign-up, which alone may have a username. */
+  readonly user: {
+    readonly id: string | null
+    readonly name: string
+    readonly email: string
+    readonly username?: string
+  }
   /** Emits `email-password:check-skipped`: the check couldn't run. */
   readonly reportSkipped: (cause: string) => void
 }
@@ -53,6 +64,16 @@ export interface PasswordRules {
 /** Returns the rules of `emailPassword()` in a definition; null without that plugin. */
 export function passwordRulesOf(plugins: readonly AuthPlugin[]): PasswordRules | null {
   return plugins.find(hasPasswordRules)?.passwordRules ?? null
+}
+
+/** Returns the settings of an `emailPassword()`. @throws ConfigurationError for another plugin */
+export function settingsOf(plugin: AuthPlugin): Settings {
+  if (hasSettings(plugin)) return plugin.settings
+  throw new ConfigurationError(`${plugin.id}: pass the plugin that emailPassword() returned.`)
+}
+
+function hasSettings(plugin: AuthPlugin): plugin is AuthPlugin & { settings: Settings } {
+  return plugin.id === 'email-password' && 'settings' in plugin
 }
 
 function hasPasswordRules(plugin: AuthPlugin): plugin is AuthPlugin & { passwordRules: PasswordRules } {
@@ -87,6 +108,18 @@ export interface EmailPasswordOptions extends PasswordRules {
    * that mailbox can use it. @default true
    */
   readonly undoEmailChange?: boolean
+  /**
+   * Users sign in only once they have opened the link in the verification email. Until then, sign-up and
+   * sign-in with the right password send it and respond with 403 `EMAIL_NOT_VERIFIED`. Sign-up responds the
+   * same if the email is taken, and its owner gets a notice. Needs `sendEmail`. @default false
+   */
+  readonly requireVerified?: boolean
+  /**
+   * Users can have a unique username, and sign in with it instead of their email. Adds `getUsername` and
+   * `changeUsername`. Sign-up takes a `username` too, unless `requireVerified` is on: whether the username is
+   * taken afterwards would reveal whether the email was. @default false
+   */
+  readonly usernames?: boolean
   readonly limits?: Partial<AttemptLimits>
   /**
    * Kinds of password hashes that another library has stored in `account`. Sign-in replaces them with

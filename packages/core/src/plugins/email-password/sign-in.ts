@@ -3,19 +3,20 @@ import type { SessionDatabase } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
-import { userName } from '../../endpoints/user-record.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { AuthError, isAuthError } from '../../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
-import { findPasswordAccount, insertAccount, setPassword } from './accounts.ts'
-import { countAddress, countEmail, countSignIn } from './attempts.ts'
-import { notifyOfSignIn, readDevice, rememberDevice } from './known-device.ts'
-import { createLink, isReserved } from './links.ts'
-import { givenPassword, hashPassword, isOutdated, newPassword, verifyPassword } from './password.ts'
-import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
+import { findPasswordAccount, setPassword } from './accounts.ts'
+import { countSignIn } from './attempts.ts'
+import { notifyOfSignIn, rememberDevice } from './known-device.ts'
+import { givenPassword, hashPassword, isOutdated, verifyPassword } from './password.ts'
+import { emailPasswordError, type Settings } from './settings.ts'
+import { sendVerification } from './unverified.ts'
+import { emailOf, username } from './usernames.ts'
 
 export interface SignInInput {
+  /** With `usernames`, the email or the username. */
   email: string
   password: string
   /** If false, the cookies expire with the browser session, and the session after a day. @default true */
@@ -26,28 +27,26 @@ export interface SignInInput {
  * Signs in by email and password. An unknown email and a wrong password get the same response after the same
  * work: one lookup, one verified password, one audit record.
  */
-export function signInEmail({
-  limits,
-  sendEmail,
-  others,
-}: Settings): Endpoint<SignInInput, TokenResponse, true> {
+export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResponse, true> {
+  const { limits, sendEmail, others, requireVerified = false, usernames = false } = settings
   return defineEndpoint({
     ...ENDPOINTS.signInEmail,
     caller: 'anyone',
     setsCookies: true,
     input: z.strictObject({
-      email: emailAddress,
+      email: usernames ? z.union([emailAddress, username]) : emailAddress,
       password: givenPassword,
       rememberMe: z.exactOptional(z.boolean()),
     }),
     output: tokens,
-    async run({ email, password, rememberMe }, context) {
-      const { requester, giveBack } = await countSignIn(email, context, limits)
+    async run({ email: name, password, rememberMe }, context) {
+      const { config, database, sessionTransport } = context
+      const email = usernames ? await emailOf(name, database.db) : name
+      const { requester, giveBack } = await countSignIn({ name, email }, context, limits)
       const succeed = async (userId: string) => {
         await giveBack()
         if (sendEmail !== undefined && requester === 'unknown') notifyOfSignIn(userId, context, sendEmail)
       }
-      const { config, database, sessionTransport } = context
       const now = config.now()
       const account = await findPasswordAccount(database.db, { column: 'user.email', value: email, now })
       const isRight = await verifyPassword(password, account?.password ?? null, { requester, others })
@@ -55,6 +54,11 @@ export function signInEmail({
         throw await recordFailure(account?.userId ?? null, 'INVALID_CREDENTIALS', context)
       const { userId, password: verified } = account
       if (account.isBanned) throw await recordFailure(userId, 'ACCOUNT_BANNED', context)
+      if (requireVerified && !account.emailVerified) {
+        await giveBack()
+        sendVerification(userId, context, settings)
+        throw emailPasswordError('EMAIL_NOT_VERIFIED')
+      }
       const isOld =
         verified !== null &&
         isOutdated(verified) &&
@@ -93,55 +97,6 @@ function isOwned(passwordHash: string, { names }: SessionDatabase): boolean {
 /** bcrypt ignores what follows 72 bytes, so a new hash could contain a typo. */
 function isWhole(password: string, passwordHash: string): boolean {
   return !passwordHash.startsWith('$2') || Buffer.byteLength(password) <= 72
-}
-
-export interface SignUpInput extends SignInInput {
-  name: string
-}
-
-/** Creates an account, signs it in, and sends a verification email. */
-export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResponse, true> {
-  const { limits, sendEmail, undoEmailChange } = settings
-  return defineEndpoint({
-    ...ENDPOINTS.signUpEmail,
-    caller: 'anyone',
-    setsCookies: true,
-    input: z.strictObject({
-      name: userName,
-      email: emailAddress,
-      password: newPassword,
-      rememberMe: z.exactOptional(z.boolean()),
-    }),
-    output: tokens,
-    async run({ name, email, password, rememberMe }, context) {
-      await countAddress(context, limits)
-      // Rejects duplicate device cookies before the account exists.
-      await readDevice(context)
-      const now = context.config.now()
-      const { onEvent } = context.database
-      const newUser = { id: null, name, email }
-      const passwordHash = await hashNewPassword(password, { user: newUser, rules: settings, now, onEvent })
-      const { userId } = await context.change(async (trx, record) => {
-        const created = await insertAccount(trx, record, { name, email, passwordHash, role: 'user', now })
-        if (undoEmailChange && (await isReserved(trx, { email, now, ...created })))
-          throw emailPasswordError('EMAIL_TAKEN')
-        return created
-      })
-      const knownDevice = context.sessionTransport === 'header' ? null : false
-      const { body, cookies } = await beginSession(userId, context, { amr: ['pwd'], rememberMe, knownDevice })
-      const deviceCookies = await rememberDevice(userId, context)
-      if (sendEmail !== undefined) {
-        const user = { id: userId, name, email }
-        const link = { kind: 'verify-email', to: email, user, now } as const
-        context.later(async () => {
-          // Not before the account exists: sign-ups for a taken address must not use up the owner's emails.
-          if (!(await countEmail(email, context, limits))) return
-          await sendEmail(await context.change((trx) => createLink(trx, link)))
-        })
-      }
-      return { body, cookies: [...cookies, ...deviceCookies] }
-    },
-  })
 }
 
 export async function recordFailure(

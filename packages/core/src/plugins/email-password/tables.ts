@@ -17,6 +17,8 @@ export type EmailPasswordTables = {
   }
   /** Browsers that have signed in to an account before. `device` is `sha256:<hex>` of the device cookie. */
   knownDevice: { id: string; device: string; userId: string; expiresAt: Timestamp; createdAt: Timestamp }
+  /** In lower case. Empty without the option `usernames`. */
+  username: { userId: string; username: string }
 }
 
 export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & EmailPasswordTables> {
@@ -54,5 +56,15 @@ export const migrations: Migrations = {
   // Sign-up looks up whether an address is reserved.
   async '0003_verification_email'(schema) {
     await schema.createIndex('verification_email').on('verification').column('email').execute()
+  },
+  async '0004_username'(schema) {
+    await schema
+      .createTable('username')
+      .addColumn('userId', 'text', (column) =>
+        column.notNull().primaryKey().references('user.id').onDelete('cascade'),
+      )
+      .addColumn('username', 'text', (column) => column.notNull())
+      .execute()
+    await schema.createIndex('username_username').unique().on('username').column('username').execute()
   },
 }

@@ -1,0 +1,64 @@
+import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
+import { beginSession } from '../../endpoints/issue-tokens.ts'
+import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
+import { hasSecretOf } from '../../endpoints/renew-session.ts'
+import { findToken } from '../../lifecycle/refresh-session.ts'
+import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { addressBuckets } from '../../request/address.ts'
+import { pruneAnonymousUsers } from './prune.ts'
+import { anonymousError, type Settings } from './settings.ts'
+import { withOwnTables } from './tables.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Deletes old users at most once a minute. */
+const PRUNING = { points: 1, duration: 60 }
+
+/** Creates an anonymous user, and signs them in. Rejects a signed-in browser, which would lose its user. */
+export function signInAnonymous({ limits, pruneAfterDays }: Settings): Endpoint<object, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.signInAnonymous,
+    caller: 'anyone',
+    setsCookies: true,
+    input: noFields,
+    output: tokens,
+    async run(_input, context) {
+      for (const { name, limit } of addressBuckets(context.address, limits.address))
+        await context.limit(`anonymous:${name}`, limit)
+      if (await isSignedIn(context)) throw anonymousError('ALREADY_SIGNED_IN')
+      const userId = await createAnonymousUser(context)
+      const { database, config, later } = context
+      if (pruneAfterDays !== undefined)
+        later(async () => {
+          if ((await database.limits.consume('anonymous:prune', PRUNING)) !== null) return
+          const now = config.now()
+          const createdBefore = new Date(now.getTime() - pruneAfterDays * DAY_MS)
+          await pruneAnonymousUsers(database, { createdBefore, now })
+        })
+      return beginSession(userId, context)
+    },
+  })
+}
+
+async function isSignedIn(context: EndpointContext): Promise<boolean> {
+  const { sessionCookie, database, config } = context
+  if (sessionCookie === null) return false
+  const found = await findToken(sessionCookie.sessionId, database, config)
+  if (found === null || found.expiresAt <= config.now()) return false
+  return (await hasSecretOf(found.userId, context)) === true
+}
+
+function createAnonymousUser({ change, config }: EndpointContext): Promise<string> {
+  const now = config.now()
+  return change(async (trx, record) => {
+    const id = crypto.randomUUID()
+    // No mail program delivers to this domain (RFC 2606 section 2).
+    const own = { id, name: 'Anonymous', email: `${id}@anonymous.invalid`, isAnonymous: true }
+    const initial = { emailVerified: false, image: null, role: 'user' }
+    const ban = { banned: false, banReason: null, banExpires: null }
+    const row = { ...own, ...initial, ...ban, createdAt: now, updatedAt: now }
+    await withOwnTables(trx).insertInto('user').values(row).execute()
+    record({ type: 'user.created', userId: id, actorId: null, at: now })
+    return id
+  })
+}

@@ -1,0 +1,72 @@
+import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
+import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import { deleteSessions } from '../../lifecycle/end-session.ts'
+import { emailCodeError, type Settings } from './settings.ts'
+
+/**
+ * Returns the account of an address whose mail the user has just read. Creates it with `signUp`. The first
+ * time, it takes the account away from anyone who registered it before and never proved the address.
+ * @throws EndpointError `EMAIL_CODE_INVALID` if the account was deleted meanwhile
+ */
+export async function claimAccount(
+  email: string,
+  { change, config, later, secondFactors }: EndpointContext,
+  { sendEmail, signUp }: Settings,
+): Promise<string> {
+  const now = config.now()
+  const { user, hadPassword } = await change(async (trx, record) => {
+    if (signUp) await createUser(trx, record, { email, now })
+    const query = trx.selectFrom('user').select(['id', 'name', 'email', 'emailVerified'])
+    const found = await query.where('email', '=', email).forNoKeyUpdate().executeTakeFirst()
+    if (found === undefined) throw emailCodeError('EMAIL_CODE_INVALID')
+    const { emailVerified, ...user } = found
+    if (emailVerified) return { user, hadPassword: false }
+    const userId = user.id
+    const change = { userId, actorId: null, at: now } as const
+    for (const factor of secondFactors) await factor.remove(userId, trx)
+    const ways = trx.deleteFrom('account').where('userId', '=', userId)
+    const hadPassword = (await ways.executeTakeFirst()).numDeletedRows > 0n
+    await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
+    const verified = { emailVerified: true, updatedAt: now }
+    await trx.updateTable('user').set(verified).where('id', '=', userId).execute()
+    // Also without a password: it voids what else an attacker may have prepared, such as an email change.
+    record({ type: 'user.password-changed', ...change })
+    record({ type: 'user.verified', ...change, email })
+    return { user, hadPassword }
+  })
+  if (hadPassword) later(() => sendEmail({ kind: 'password-removed', to: email, user }))
+  return user.id
+}
+
+async function createUser(
+  trx: AuthTransaction,
+  record: RecordEvent,
+  { email, now }: { email: string; now: Date },
+): Promise<void> {
+  const id = crypto.randomUUID()
+  const initial = { image: null, role: 'user', banned: false, banReason: null, banExpires: null }
+  const created = await trx
+    .insertInto('user')
+    .values({
+      id,
+      name: nameOf(email),
+      email,
+      emailVerified: true,
+      ...initial,
+      createdAt: now,
+      updatedAt: now,
+    })
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (created === undefined) return
+  const change = { userId: id, actorId: null, at: now } as const
+  record({ type: 'user.created', ...change })
+  record({ type: 'user.verified', ...change, email })
+}
+
+/** A first name for the user, who can change it: the words before the `@`, without dots that make a link. */
+function nameOf(email: string): string {
+  const words = email.slice(0, email.lastIndexOf('@')).replace(/[^\p{L}\p{N}]+/gu, ' ')
+  return words.trim().slice(0, 128) || 'User'
+}

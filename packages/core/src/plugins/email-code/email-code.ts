@@ -1,0 +1,34 @@
+import type { AuthPlugin } from '../../endpoints/definition.ts'
+import { rateLimits } from '../internal.ts'
+import { requestEmailCode } from './request.ts'
+import { DEFAULT_LIMITS, EMAIL_CODE_ERRORS, type EmailCodeOptions, type Settings } from './settings.ts'
+import { reauthenticateEmailCode, signInEmailCode } from './sign-in.ts'
+import { migrations } from './tables.ts'
+
+export type EmailCodeEndpoints = {
+  readonly requestEmailCode: ReturnType<typeof requestEmailCode>
+  readonly signInEmailCode: ReturnType<typeof signInEmailCode>
+  readonly reauthenticateEmailCode: ReturnType<typeof reauthenticateEmailCode>
+}
+
+/**
+ * Adds sign-in by a code or a link in an email. Both work once, for 10 minutes, in the browser that requested
+ * them. They aren't a second factor.
+ * @example emailCode({ sendEmail: ({ kind, to, ...email }) => mailer.send(to, texts[kind](email)) })
+ * @throws ConfigurationError if a limit isn't positive
+ */
+export function emailCode(options: EmailCodeOptions): AuthPlugin<EmailCodeEndpoints, Record<never, never>> {
+  const { signUp = false } = options
+  const settings: Settings = { ...options, signUp, limits: rateLimits(DEFAULT_LIMITS, options.limits) }
+  return {
+    id: 'email-code',
+    reasons: EMAIL_CODE_ERRORS,
+    migrations,
+    expiringTables: ['emailCode', 'emailCodeBrowser'],
+    endpoints: {
+      requestEmailCode: requestEmailCode(settings),
+      signInEmailCode: signInEmailCode(settings),
+      reauthenticateEmailCode: reauthenticateEmailCode(settings),
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import * as z from 'zod/mini'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { ENDPOINTS } from '../../protocol.ts'
+import { emailAddress } from '../internal.ts'
+import { countAddress, countEmail } from './attempts.ts'
+import { groupCode } from './code.ts'
+import { readKnownBrowser } from './known-browser.ts'
+import { bindingCookie, createPendingCode, insertPendingCode, LIFETIME_SECONDS } from './pending-code.ts'
+import type { Settings } from './settings.ts'
+
+export interface EmailCodeResponse {
+  success: true
+  /** Seconds until the code and the link expire. */
+  expiresIn: number
+  /** Send it with the code. Only if the request had the session header: a browser has a cookie. */
+  requestToken?: string
+}
+
+/**
+ * Sends a code and a link, and binds them to this browser. With and without an account, the response is the
+ * same after the same work.
+ */
+export function requestEmailCode(settings: Settings): Endpoint<{ email: string }, EmailCodeResponse, true> {
+  const { limits, sendEmail, signUp } = settings
+  return defineEndpoint({
+    ...ENDPOINTS.requestEmailCode,
+    caller: 'anyone',
+    setsCookies: true,
+    input: z.strictObject({ email: emailAddress }),
+    output: z.object({
+      success: z.literal(true),
+      expiresIn: z.number(),
+      requestToken: z.exactOptional(z.string()),
+    }),
+    async run({ email }, context) {
+      const { database, config, sessionTransport } = context
+      const users = database.db.selectFrom('user').select(['id', 'name', 'email'])
+      const user = (await users.where('email', '=', email).executeTakeFirst()) ?? null
+      const browser = await readKnownBrowser(user?.id ?? null, context)
+      if (browser === null) await countAddress(context, limits)
+      const isSent = await countEmail({ email, browser }, context, limits)
+      const now = config.now()
+      const pending = createPendingCode(now)
+      const hasCode = isSent && (user !== null || signUp)
+      await context.change(async (trx, record) => {
+        await insertPendingCode(trx, { ...pending, email, isSent: hasCode })
+        record({ type: 'email-code:requested', userId: user?.id ?? null, actorId: null, at: now })
+      })
+      const { secret, token, expiresAt } = pending
+      const code = groupCode(pending.code)
+      if (isSent)
+        context.later(() =>
+          sendEmail(
+            hasCode
+              ? { kind: 'email-code', to: email, user, code, token, expiresAt }
+              : { kind: 'no-account', to: email },
+          ),
+        )
+      return {
+        body: {
+          success: true,
+          expiresIn: LIFETIME_SECONDS,
+          ...(sessionTransport === 'header' && { requestToken: secret }),
+        },
+        cookies: [bindingCookie(secret, context)],
+      }
+    },
+  })
+}

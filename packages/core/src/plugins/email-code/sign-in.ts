@@ -1,0 +1,76 @@
+import * as z from 'zod/mini'
+import type { AuthTransaction } from '../../database/session-database.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { beginSession } from '../../endpoints/issue-tokens.ts'
+import { tokens } from '../../endpoints/plain-schemas.ts'
+import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { claimAccount } from './claim-account.ts'
+import { readKnownBrowser, rememberBrowser } from './known-browser.ts'
+import { clearBindingCookie, type EmailProof, proofFields, proveMailbox } from './pending-code.ts'
+import { emailCodeError, type Settings } from './settings.ts'
+
+const hasOneProof = ({ code, token }: EmailProof) => (code === undefined) !== (token === undefined)
+
+/** The `code` of an email, or the `token` of its link. */
+export interface SignInEmailCodeInput extends EmailProof {
+  /** If false, the cookies expire with the browser session, and the session after a day. @default true */
+  readonly rememberMe?: boolean
+}
+
+/** Signs in by a code or a link, in the browser that requested it. Verifies the address. */
+export function signInEmailCode(settings: Settings): Endpoint<SignInEmailCodeInput, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.signInEmailCode,
+    caller: 'anyone',
+    setsCookies: true,
+    input: z
+      .strictObject({ ...proofFields, rememberMe: z.exactOptional(z.boolean()) })
+      .check(z.refine(hasOneProof, { path: ['code'] })),
+    output: tokens,
+    async run({ rememberMe, ...proof }, context) {
+      const email = await proveMailbox(proof, context, settings)
+      const userId = await claimAccount(email, context, settings)
+      const browser = await readKnownBrowser(userId, context)
+      const { body, cookies } = await beginSession(userId, context, {
+        amr: ['email'],
+        rememberMe,
+        knownDevice: context.sessionTransport === 'header' ? null : browser !== null,
+        authorize: (trx) => requireEmailOf(userId, { email, trx }),
+      })
+      const known = browser === null ? await rememberBrowser(userId, context) : []
+      return { body, cookies: [...cookies, ...known, clearBindingCookie(context)] }
+    },
+  })
+}
+
+/** Makes a session fresh by a code or a link to the address of its user, and replaces its credentials. */
+export function reauthenticateEmailCode(settings: Settings): Endpoint<EmailProof, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.reauthenticateEmailCode,
+    caller: 'user',
+    setsCookies: true,
+    input: z.strictObject(proofFields).check(z.refine(hasOneProof, { path: ['code'] })),
+    output: tokens,
+    async run(proof, context) {
+      await requireSessionSecret(context)
+      const { userId } = context.identity
+      const email = await proveMailbox(proof, context, settings)
+      const { body, cookies } = await renewSession(context, {
+        cause: 'reauthenticated',
+        methods: ['email'],
+        work: (trx) => requireEmailOf(userId, { email, trx }),
+      })
+      return { body, cookies: [...cookies, clearBindingCookie(context)] }
+    },
+  })
+}
+
+/** Rejects a code that another address got, or the user's former one. */
+async function requireEmailOf(
+  userId: string,
+  { email, trx }: { email: string; trx: AuthTransaction },
+): Promise<void> {
+  const user = await trx.selectFrom('user').select('email').where('id', '=', userId).executeTakeFirst()
+  if (user?.email !== email) throw emailCodeError('EMAIL_CODE_INVALID')
+}

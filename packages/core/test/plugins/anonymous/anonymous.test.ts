@@ -1,0 +1,339 @@
+import { ConfigurationError } from '@sallyport/core'
+import { admin } from '@sallyport/core/plugins/admin'
+import { anonymous } from '@sallyport/core/plugins/anonymous'
+import { type Email, type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugins/email-password'
+import { totp } from '@sallyport/core/plugins/totp'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import { TOTP } from 'otpauth'
+import { afterAll, describe, expect, test, vi } from 'vitest'
+import { openBrowser } from '../../support/open-browser.ts'
+import { readAudit } from '../../support/read-audit.ts'
+import { stored } from '../../support/stored.ts'
+
+const many = { points: 1_000_000, duration: 60 }
+
+/** Creates an auth server whose passwords have these options, and keeps its emails. */
+async function createAuth(options: EmailPasswordOptions = {}) {
+  const emails: Email[] = []
+  const withEmails = {
+    limits: { address: many, email: many, mailbox: many },
+    sendEmail: async (email: Email) => void emails.push(email),
+    ...options,
+  }
+  const plugin = anonymous({
+    password: emailPassword(withEmails),
+    pruneAfterDays: 30,
+    limits: { address: many },
+  })
+  const plugins = [plugin, totp({ issuer: 'Test' })] as const
+  const auth = await createTestAuth({ bearer: true, emailPassword: withEmails, plugins })
+  afterAll(() => auth.close())
+  const users = auth.db.withTables<{
+    user: { id: string; email: string; name: string; isAnonymous: number; emailVerified: number }
+  }>()
+  const userOf = (id: string) => users.selectFrom('user').selectAll().where('id', '=', id).executeTakeFirst()
+  /** Waits for an email to an address. */
+  const sent = (kind: Email['kind'], to: string) =>
+    vi.waitFor(() => {
+      const found = emails.find((email) => email.kind === kind && email.to === to)
+      if (found === undefined) throw new Error(`No ${kind} came to ${to}`)
+      return found
+    })
+  const open = () => openBrowser(auth)
+  return { auth, emails, sent, userOf, open }
+}
+
+const { auth, emails, sent, userOf, open } = await createAuth()
+
+const newAccount = () => ({
+  name: 'Ada',
+  email: `${crypto.randomUUID()}@example.com`,
+  password: TEST_PASSWORD,
+})
+const signedIn = async (browser = open()) => {
+  const { status, body } = await browser.call('signInAnonymous')
+  expect(status).toBe('200')
+  const { userId }: { userId: string } = body
+  return { browser, userId }
+}
+
+describe('signing in', () => {
+  test('creates a user who is marked, and a session that proves no method', async () => {
+    const { browser, userId } = await signedIn()
+    const { session, user } = (await browser.call('getSession')).body
+    expect(user).toMatchObject({ id: userId, isAnonymous: true, emailVerified: false, role: 'user' })
+    expect(user.email).toBe(`${userId}@anonymous.invalid`)
+    expect(session.amr).toEqual([])
+    const types = (await readAudit(auth, userId)).map(({ type }) => type)
+    expect(types).toEqual(['user.created', 'session.created'])
+  })
+
+  test('of a browser that is signed in is rejected, and keeps its session', async () => {
+    const { browser, userId } = await signedIn()
+    expect((await browser.call('signInAnonymous')).status).toBe('409 ALREADY_SIGNED_IN')
+    expect((await browser.call('getSession')).body.user.id).toBe(userId)
+  })
+
+  test.each([
+    ['was revoked', (userId: string) => auth.db.deleteFrom('session').where('userId', '=', userId).execute()],
+    ['has expired', async () => auth.clock.advance(31 * 24 * 3_600)],
+  ])('works in a browser whose session %s', async (_name, end) => {
+    const { browser, userId } = await signedIn()
+    await end(userId)
+    expect((await signedIn(browser)).userId).not.toBe(userId)
+  })
+
+  test('works for a program with the session header', async () => {
+    const program = openBrowser(auth, { headers: { 'x-sallyport-session': 'none' } })
+    const { body } = await program.call('signInAnonymous')
+    expect(body).toMatchObject({ token: expect.any(String), sessionToken: expect.any(String) })
+  })
+
+  test('is limited per address', async () => {
+    const limited = await createTestAuth({
+      plugins: [anonymous({ limits: { address: { points: 2, duration: 60 } } })],
+    })
+    const statuses = []
+    for (let attempt = 0; attempt < 3; attempt++)
+      statuses.push((await openBrowser(limited).call('signInAnonymous')).status)
+    expect(statuses).toEqual(['200', '200', '429 RATE_LIMITED'])
+    expect((await openBrowser(limited, { address: '192.0.2.1' }).call('signInAnonymous')).status).toBe('200')
+    await limited.close()
+  })
+
+  test('leaves the users of other plugins unmarked', async () => {
+    const { userId } = await auth.createUser()
+    expect((await userOf(userId))?.isAnonymous).toBe(0)
+  })
+})
+
+describe('upgrading', () => {
+  test('keeps the user, replaces the credentials, and lets them sign in elsewhere', async () => {
+    const { browser, userId } = await signedIn()
+    const copy = open()
+    copy.cookie = browser.cookie
+    const ada = newAccount()
+    const { status, body } = await browser.call('upgradeAnonymous', ada)
+    expect({ status, userId: body.userId }).toEqual({ status: '200', userId })
+    const { session, user } = (await browser.call('getSession')).body
+    expect(user).toMatchObject({ id: userId, name: 'Ada', email: ada.email, isAnonymous: false })
+    expect(session.amr).toEqual(['pwd'])
+    expect((await copy.call('getSession')).status).toBe('401 TOKEN_INVALID')
+    expect((await open().signIn(ada.email)).body).toMatchObject({ userId })
+    await sent('new-sign-in', ada.email)
+    expect(await readAudit(auth, userId)).toContainEqual(
+      expect.objectContaining({ type: 'anonymous:upgraded' }),
+    )
+  })
+
+  test('sends the verification email', async () => {
+    const { browser, userId } = await signedIn()
+    const ada = newAccount()
+    await browser.call('upgradeAnonymous', ada)
+    const link = await sent('verify-email', ada.email)
+    expect((await open().call('verifyEmail', { token: 'token' in link ? link.token : '' })).status).toBe(
+      '200',
+    )
+    expect((await userOf(userId))?.emailVerified).toBe(1)
+  })
+
+  test.each([
+    ['a taken email', async () => ({ email: (await auth.createUser()).email }), '409 EMAIL_TAKEN'],
+    ['a common password', () => ({ password: 'password' }), '400 PASSWORD_TOO_COMMON'],
+    ['a short password', () => ({ password: 'short' }), '400 INVALID_INPUT'],
+    ['a link as the name', () => ({ name: 'www.example.com' }), '400 INVALID_INPUT'],
+  ])('with %s is rejected, and changes nothing', async (_name, change, status) => {
+    const { browser } = await signedIn()
+    const input = { ...newAccount(), ...(await change()) }
+    const before = await stored(auth)
+    expect((await browser.call('upgradeAnonymous', input)).status).toBe(status)
+    expect(await stored(auth)).toEqual(before)
+  })
+
+  test('is rejected for a user with an account', async () => {
+    const { browser } = await signedIn()
+    await browser.call('upgradeAnonymous', newAccount())
+    const before = await stored(auth)
+    expect((await browser.call('upgradeAnonymous', newAccount())).status).toBe('409 NOT_ANONYMOUS')
+    expect(await stored(auth)).toEqual(before)
+  })
+
+  test('twice at once succeeds once', async () => {
+    const { browser } = await signedIn()
+    const twin = open()
+    twin.cookie = browser.cookie
+    const replies = await Promise.all(
+      [browser, twin].map((each) => each.call('upgradeAnonymous', newAccount())),
+    )
+    expect(replies.filter(({ status }) => status === '200')).toHaveLength(1)
+  })
+
+  test('needs the session cookie, which a copy of a JWT lacks', async () => {
+    const { browser } = await signedIn()
+    const copy = open()
+    copy.cookie = browser.cookie
+      .split('; ')
+      .filter((cookie) => !cookie.startsWith('service.session='))
+      .join('; ')
+    const reply = await copy.call('upgradeAnonymous', newAccount())
+    expect(reply.status).toBe('400 SESSION_SECRET_REQUIRED')
+  })
+
+  test('works long after the sign-in', async () => {
+    const { browser } = await signedIn()
+    auth.clock.advance(14 * 60)
+    await browser.call('token')
+    auth.clock.advance(14 * 60)
+    await browser.call('token')
+    expect((await browser.call('upgradeAnonymous', newAccount())).status).toBe('200')
+  })
+
+  test('without the password plugin is unavailable, and with another plugin a configuration error', async () => {
+    const without = await createTestAuth({ plugins: [anonymous()] })
+    const browser = openBrowser(without)
+    await browser.call('signInAnonymous')
+    const reply = await browser.call('upgradeAnonymous', newAccount())
+    expect(reply.status).toBe('501 UPGRADE_UNAVAILABLE')
+    await without.close()
+    expect(() => anonymous({ password: admin() })).toThrow(ConfigurationError)
+  })
+
+  test('by a second factor or a new email ends it too', async () => {
+    const { browser, userId } = await signedIn()
+    const { secret } = (await browser.call('enableTotp')).body
+    const code = new TOTP({ secret }).generate({ timestamp: auth.clock.now().getTime() })
+    expect((await browser.call('confirmTotp', { code })).status).toBe('200')
+    expect((await userOf(userId))?.isAnonymous).toBe(0)
+    const other = await signedIn()
+    const { email } = newAccount()
+    await other.browser.call('changeEmail', { newEmail: email })
+    const link = await sent('change-email', email)
+    await other.browser.call('verifyEmail', { token: 'token' in link ? link.token : '' })
+    expect((await userOf(other.userId))?.isAnonymous).toBe(0)
+  })
+})
+
+describe('reauthenticating', () => {
+  const stale = async () => {
+    const { browser, userId } = await signedIn()
+    auth.clock.advance(14 * 60)
+    await browser.call('token')
+    auth.clock.advance(120)
+    await browser.call('token')
+    return { browser, userId }
+  }
+
+  test('makes the session fresh, proves no method, and replaces the credentials', async () => {
+    const { browser } = await stale()
+    const copy = open()
+    copy.cookie = browser.cookie
+    expect((await browser.call('enableTotp')).status).toBe('403 SESSION_NOT_FRESH')
+    expect((await browser.call('reauthenticateAnonymous')).status).toBe('200')
+    expect((await browser.call('enableTotp')).status).toBe('200')
+    expect((await browser.call('getSession')).body.session.amr).toEqual([])
+    expect((await copy.call('getSession')).status).toBe('401 TOKEN_INVALID')
+  })
+
+  test('is rejected for a user with an account, whose password would prove more', async () => {
+    const { browser } = await stale()
+    await browser.call('upgradeAnonymous', newAccount())
+    expect((await browser.call('reauthenticateAnonymous')).status).toBe('409 NOT_ANONYMOUS')
+  })
+
+  test('needs the session cookie', async () => {
+    const { browser } = await stale()
+    const copy = open()
+    copy.cookie = browser.cookie
+      .split('; ')
+      .filter((cookie) => !cookie.startsWith('service.session='))
+      .join('; ')
+    expect((await copy.call('reauthenticateAnonymous')).status).toBe('400 SESSION_SECRET_REQUIRED')
+  })
+})
+
+describe('upgrading with requireVerified', async () => {
+  const strict = await createAuth({ requireVerified: true })
+
+  test('gives the user the email once they have opened its link', async () => {
+    const { browser, userId } = await signedIn(strict.open())
+    const ada = newAccount()
+    expect((await browser.call('upgradeAnonymous', ada)).status).toBe('200')
+    expect((await strict.open().signIn(ada.email)).status).toBe('401 INVALID_CREDENTIALS')
+    const link = await strict.sent('change-email', ada.email)
+    await browser.call('verifyEmail', { token: 'token' in link ? link.token : '' })
+    expect((await strict.open().signIn(ada.email)).body).toMatchObject({ userId })
+    await strict.sent('new-sign-in', ada.email)
+  })
+
+  test('responds to a taken email as to a new one, and sends its owner a notice', async () => {
+    const { browser } = await signedIn(strict.open())
+    const { email } = await strict.auth.createUser()
+    const { status, body } = await browser.call('upgradeAnonymous', { ...newAccount(), email })
+    const other = await signedIn(strict.open())
+    const free = newAccount()
+    const reply = await other.browser.call('upgradeAnonymous', free)
+    expect({ status, members: Object.keys(body) }).toEqual({
+      status: reply.status,
+      members: Object.keys(reply.body),
+    })
+    await strict.sent('sign-up-taken', email)
+    await strict.sent('change-email', free.email)
+    expect(strict.emails).not.toContainEqual(expect.objectContaining({ kind: 'change-email', to: email }))
+  })
+})
+
+describe('pruning', () => {
+  const month = 30 * 24 * 3_600
+  let hours = 0
+  /** Deletes old users, which a sign-in does at most once a minute. */
+  const prune = async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ++hours * 3_600_000 })
+    await signedIn()
+    vi.useRealTimers()
+  }
+
+  test('deletes users without a session after 30 days, and records it', async () => {
+    const { userId } = await signedIn()
+    auth.clock.advance(month + 1)
+    await prune()
+    await vi.waitFor(async () => expect(await userOf(userId)).toBeUndefined())
+    expect(await readAudit(auth, userId)).toContainEqual(expect.objectContaining({ type: 'user.deleted' }))
+  })
+
+  test('keeps users with a session or a way to sign in, younger ones, and all others', async () => {
+    const active = await signedIn()
+    const upgraded = await signedIn()
+    await upgraded.browser.call('upgradeAnonymous', newAccount())
+    // A plugin may store other ways to sign in than passwords.
+    const other = await auth.createUser()
+    await auth.db.deleteFrom('account').where('userId', '=', other.userId).execute()
+    const linked = await signedIn()
+    const account = { id: crypto.randomUUID(), userId: linked.userId, accountId: '1', providerId: 'github' }
+    const times = { createdAt: auth.clock.now(), updatedAt: auth.clock.now() }
+    await auth.db
+      .insertInto('account')
+      .values({ ...account, ...times, password: null })
+      .execute()
+    const gone = await signedIn()
+    auth.clock.advance(month - 60)
+    const young = await signedIn()
+    await young.browser.call('signOut')
+    await active.browser.call('token')
+    auth.clock.advance(120)
+    await prune()
+    await vi.waitFor(async () => expect(await userOf(gone.userId)).toBeUndefined())
+    for (const { userId } of [active, upgraded, other, linked, young])
+      expect(await userOf(userId)).toBeDefined()
+  })
+})
+
+test('no email goes to the address of an anonymous user', async () => {
+  const { browser, userId } = await signedIn()
+  expect((await browser.call('sendVerificationEmail')).status).toBe('200')
+  await open().call('requestPasswordReset', { email: `${userId}@anonymous.invalid` })
+  await vi.waitFor(async () =>
+    expect((await readAudit(auth, userId)).map(({ type }) => type)).toContain('recovery.requested'),
+  )
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(emails.filter(({ to }) => to.endsWith('.invalid'))).toEqual([])
+})
