@@ -1,0 +1,98 @@
+import * as client from 'openid-client'
+import { ConfigurationError } from '../../protocol/errors.ts'
+import { isSecureUrl, requireSecureUrl } from '../../protocol/settings.ts'
+import { PRESETS, type Preset } from './presets.ts'
+import { type OauthProviderOptions, oauthError } from './settings.ts'
+
+const TIMEOUT_SECONDS = 10
+const DEFAULT_SCOPES = ['openid', 'email', 'profile']
+
+export interface Provider extends OauthProviderOptions {
+  /** Its name in `providers`. */
+  readonly id: string
+  /** Whether it returns ID tokens. */
+  readonly isOpenId: boolean
+  readonly scopes: readonly string[]
+  /** Discovers the metadata once. @throws EndpointError `PROVIDER_UNAVAILABLE` */
+  connect(): Promise<client.Configuration>
+}
+
+/** @throws ConfigurationError naming what is missing or invalid */
+export function createProvider(id: string, options: OauthProviderOptions): Provider {
+  if (!/^[a-z0-9-]{1,40}$/.test(id) || id === 'credential')
+    throw new ConfigurationError(
+      `oauth: ${id} isn't a valid name. Use lower-case letters, digits, and dashes.`,
+    )
+  const preset: Preset = (Object.hasOwn(PRESETS, id) ? PRESETS[id] : undefined) ?? {}
+  const merged = { ...preset, ...options }
+  const { authorizationEndpoint, tokenEndpoint, userInfoEndpoint, issuer, clientId } = merged
+  if (!clientId) throw new ConfigurationError(`oauth: providers.${id}.clientId is missing`)
+  if (!merged.clientSecret) throw new ConfigurationError(`oauth: providers.${id}.clientSecret is missing`)
+  const isOpenId = authorizationEndpoint === undefined
+  const urls = isOpenId ? { issuer } : { authorizationEndpoint, tokenEndpoint, userInfoEndpoint }
+  for (const [name, url] of Object.entries(urls)) {
+    if (url === undefined)
+      throw new ConfigurationError(
+        `oauth: providers.${id} needs ${name}. Only ${Object.keys(PRESETS).join(', ')} are presets.`,
+      )
+    requireSecureUrl(`oauth: providers.${id}.${name}`, url)
+  }
+  let connected: Promise<client.Configuration> | undefined
+  return {
+    ...merged,
+    id,
+    isOpenId,
+    scopes: merged.scopes ?? (isOpenId ? DEFAULT_SCOPES : []),
+    connect() {
+      connected ??= configure(merged, preset).catch((cause: unknown) => {
+        // The next sign-in tries again.
+        connected = undefined
+        throw oauthError('PROVIDER_UNAVAILABLE', { cause })
+      })
+      return connected
+    },
+  }
+}
+
+async function configure(options: OauthProviderOptions, { fetch }: Preset): Promise<client.Configuration> {
+  const { issuer, authorizationEndpoint, tokenEndpoint, userInfoEndpoint, clientId } = options
+  const isLocal = [issuer, authorizationEndpoint, tokenEndpoint].some((url) => url?.startsWith('http:'))
+  // `requireSecureUrl` has checked that plain http is on this machine.
+  const execute = [client.enableNonRepudiationChecks, ...(isLocal ? [client.allowInsecureRequests] : [])]
+  const authenticate = clientAuthentication(options)
+  if (authorizationEndpoint === undefined) {
+    const settings = { execute, timeout: TIMEOUT_SECONDS, ...(fetch && { [client.customFetch]: fetch }) }
+    const config = await client.discovery(new URL(issuer ?? ''), clientId, undefined, authenticate, settings)
+    requireSecureMetadata(config)
+    return config
+  }
+  const metadata: client.ServerMetadata = {
+    issuer: issuer ?? new URL(authorizationEndpoint).origin,
+    authorization_endpoint: authorizationEndpoint,
+    ...(tokenEndpoint && { token_endpoint: tokenEndpoint }),
+    ...(userInfoEndpoint && { userinfo_endpoint: userInfoEndpoint }),
+  }
+  const config = new client.Configuration(metadata, clientId, undefined, authenticate)
+  config.timeout = TIMEOUT_SECONDS
+  if (fetch) config[client.customFetch] = fetch
+  // OAuth 2 alone has no keys, so nothing to check signatures with.
+  if (isLocal) client.allowInsecureRequests(config)
+  return config
+}
+
+/** A local provider may use http, but no other host that its metadata name. */
+function requireSecureMetadata(config: client.Configuration): void {
+  const { authorization_endpoint, token_endpoint, userinfo_endpoint, jwks_uri } = config.serverMetadata()
+  for (const url of [authorization_endpoint, token_endpoint, userinfo_endpoint, jwks_uri])
+    if (url !== undefined && !isSecureUrl(new URL(url)))
+      throw new Error(`The provider uses plain http: ${url}`)
+}
+
+function clientAuthentication({
+  clientSecret,
+  clientAuthentication,
+}: OauthProviderOptions): client.ClientAuth {
+  const create = clientAuthentication === 'basic' ? client.ClientSecretBasic : client.ClientSecretPost
+  if (typeof clientSecret === 'string') return create(clientSecret)
+  return async (...request) => create(await clientSecret())(...request)
+}
