@@ -1,10 +1,11 @@
-import type { CustomFetch } from 'openid-client'
 import * as z from 'zod/mini'
 import type { OauthPerson, OauthProfile, OauthProviderOptions } from './settings.ts'
 
+export type TokenFields = Readonly<Record<string, unknown>>
+
 export interface Preset extends Partial<OauthProviderOptions> {
-  /** Repairs responses that don't conform to the standard. */
-  readonly fetch?: CustomFetch
+  /** Repairs a response of the token endpoint that doesn't conform to the standard. */
+  readonly repair?: (tokens: TokenFields) => TokenFields
 }
 
 /**
@@ -75,7 +76,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       }),
     },
     readPerson: ({ claims }) => ({ ...standard(claims), name: text(claims.preferred_username) }),
-    fetch: joinScopes,
+    repair: joinScopes,
   },
 }
 
@@ -141,14 +142,8 @@ function readSpotify({ claims }: OauthProfile): OauthPerson {
 }
 
 /** Twitch returns `scope` as an array, where RFC 6749 section 5.1 wants text. */
-async function joinScopes(...[url, options]: Parameters<CustomFetch>): Promise<Response> {
-  const { body, ...rest } = options
-  const sent = body instanceof Uint8Array ? new Uint8Array(body) : (body ?? null)
-  const response = await fetch(url, { ...rest, body: sent })
-  if (!response.ok || options.method !== 'POST') return response
-  const tokens = z.parse(z.record(z.string(), z.unknown()), await response.json())
-  const scope = Array.isArray(tokens.scope) ? { scope: tokens.scope.join(' ') } : {}
-  return Response.json({ ...tokens, ...scope }, { status: response.status })
+function joinScopes({ scope, ...tokens }: TokenFields): TokenFields {
+  return Array.isArray(scope) ? { ...tokens, scope: scope.join(' ') } : { ...tokens, scope }
 }
 
 function text(value: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import * as client from 'openid-client'
+import * as z from 'zod/mini'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { isSecureUrl, requireSecureUrl } from '../../protocol/settings.ts'
 import { PRESETS, type Preset } from './presets.ts'
@@ -54,15 +55,16 @@ export function createProvider(id: string, options: OauthProviderOptions): Provi
   }
 }
 
-async function configure(options: OauthProviderOptions, { fetch }: Preset): Promise<client.Configuration> {
+async function configure(options: OauthProviderOptions, { repair }: Preset): Promise<client.Configuration> {
   const { issuer, authorizationEndpoint, tokenEndpoint, userInfoEndpoint, clientId } = options
   const isLocal = [issuer, authorizationEndpoint, tokenEndpoint].some((url) => url?.startsWith('http:'))
   // `requireSecureUrl` has checked that plain http is on this machine.
   const execute = [client.enableNonRepudiationChecks, ...(isLocal ? [client.allowInsecureRequests] : [])]
   const authenticate = clientAuthentication(options)
   if (authorizationEndpoint === undefined) {
-    const settings = { execute, timeout: TIMEOUT_SECONDS, ...(fetch && { [client.customFetch]: fetch }) }
+    const settings = { execute, timeout: TIMEOUT_SECONDS }
     const config = await client.discovery(new URL(issuer ?? ''), clientId, undefined, authenticate, settings)
+    if (repair !== undefined) config[client.customFetch] = fetchRepaired(repair)
     requireSecureMetadata(config)
     return config
   }
@@ -74,10 +76,21 @@ async function configure(options: OauthProviderOptions, { fetch }: Preset): Prom
   }
   const config = new client.Configuration(metadata, clientId, undefined, authenticate)
   config.timeout = TIMEOUT_SECONDS
-  if (fetch) config[client.customFetch] = fetch
-  // OAuth 2 alone has no keys, so nothing to check signatures with.
+  // Nothing checks its nonce and its signature, so nothing may read it.
+  config[client.customFetch] = fetchRepaired(({ id_token: _unchecked, ...tokens }) => tokens)
   if (isLocal) client.allowInsecureRequests(config)
   return config
+}
+
+/** The token endpoint is the only one that we post to. */
+function fetchRepaired(repair: NonNullable<Preset['repair']>): client.CustomFetch {
+  return async (url, { body, ...options }) => {
+    const sent = body instanceof Uint8Array ? new Uint8Array(body) : (body ?? null)
+    const response = await fetch(url, { ...options, body: sent })
+    if (!response.ok || options.method !== 'POST') return response
+    const tokens = z.parse(z.record(z.string(), z.unknown()), await response.json())
+    return Response.json(repair(tokens), { status: response.status })
+  }
 }
 
 /** A local provider may use http, but no other host that its metadata name. */

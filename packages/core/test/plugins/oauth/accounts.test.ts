@@ -33,9 +33,7 @@ describe('linking a provider', () => {
     expect(await providersOf()).toEqual(['credential', 'acme'])
     expect((await copy.call('getSession')).status).toBe('401 TOKEN_INVALID')
     const audit = await readAudit(auth, user.userId)
-    expect(audit).toContainEqual(
-      expect.objectContaining({ type: 'oauth:account-linked', provider: 'acme' }),
-    )
+    expect(audit).toContainEqual(expect.objectContaining({ type: 'oauth:account-linked', provider: 'acme' }))
     const notice = { kind: 'account-linked', to: user.email, provider: 'acme' }
     await expect.poll(() => emails).toContainEqual(expect.objectContaining(notice))
     const laptop = open()

@@ -26,7 +26,11 @@ beforeEach(async () => {
 /** Signs in in the system's browser. Returns the deep link. */
 async function signInAtProvider(): Promise<URL> {
   const codeChallenge = await calculatePKCECodeChallenge(codeVerifier)
-  const { status, body } = await app.call('signInOauth', { provider: 'acme', redirectTo: LINK, codeChallenge })
+  const { status, body } = await app.call('signInOauth', {
+    provider: 'acme',
+    redirectTo: LINK,
+    codeChallenge,
+  })
   expect(status).toBe('200')
   return new URL((await system.open(await system.visit(body.url))).page)
 }

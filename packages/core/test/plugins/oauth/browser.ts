@@ -76,7 +76,8 @@ export function openBrowser(auth: Pick<TestAuth, 'handler'>): Browser {
         const response = await fetch(next, { headers: { cookie: jar }, redirect: 'manual' })
         jars.set(next.origin, cookiesAfter(jar, response))
         const location = response.headers.get('location')
-        if (location === null) throw new Error(`${next} responded ${response.status}: ${await response.text()}`)
+        if (location === null)
+          throw new Error(`${next} responded ${response.status}: ${await response.text()}`)
         next = new URL(location, next)
         if (next.origin === APP) return next.href
       }

@@ -110,7 +110,10 @@ describe('a callback is rejected', () => {
 
   test('with the code of another browser, which is bound to that browser by PKCE and nonce', async () => {
     const stolen = new URL(await begin(open())).searchParams.get('code') ?? ''
-    await expectRejection(altered((query) => query.set('code', stolen)), FAILED)
+    await expectRejection(
+      altered((query) => query.set('code', stolen)),
+      FAILED,
+    )
   })
 
   test('with a code that was requested without PKCE and nonce', async () => {
@@ -119,7 +122,10 @@ describe('a callback is rejected', () => {
     const query = new URLSearchParams({ ...request, redirect_uri: redirectUri })
     const injected = new URL(await open().visit(`${acme.issuer}/authorize?${query}`))
     const code = injected.searchParams.get('code') ?? ''
-    await expectRejection(altered((parameters) => parameters.set('code', code)), FAILED)
+    await expectRejection(
+      altered((parameters) => parameters.set('code', code)),
+      FAILED,
+    )
   })
 
   test('at the callback of another provider', async () => {
@@ -163,7 +169,7 @@ describe('an ID token is rejected', () => {
     ['without a nonce', { nonce: undefined }],
     ['without a subject', { sub: undefined }],
   ])('%s', async (_name, changes) => {
-    acme.alter = (claims) => ({ ...claims, ...changes })
+    acme.alter = (claims) => Object.assign(claims, changes)
     await expectRejection(browser.go('signInOauth'), FAILED)
   })
 

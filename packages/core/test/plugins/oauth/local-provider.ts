@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { serve } from '../../sign-in-elsewhere/serve.ts'
-import { type Claims, CLIENT } from './oidc-server.ts'
+import { CLIENT, type Claims } from './oidc-server.ts'
 
 /** A small provider that a test can make hostile, without a consent page. */
 export interface LocalProvider {
@@ -87,7 +87,8 @@ export async function startLocalProvider(metadata: object = {}): Promise<LocalPr
     const parameters = new URLSearchParams(await request.text())
     provider.tokenRequests.unshift({ parameters, authorization: request.headers.get('authorization') })
     const read = (name: string) => parameters.get(name) ?? ''
-    if (provider.tokenStatus !== 200) return new Response('<html>down</html>', { status: provider.tokenStatus })
+    if (provider.tokenStatus !== 200)
+      return new Response('<html>down</html>', { status: provider.tokenStatus })
     const basic = request.headers.get('authorization')?.startsWith('Basic ') === true
     if (!basic && (read('client_id') !== CLIENT.clientId || read('client_secret') !== CLIENT.clientSecret))
       return Response.json({ error: 'invalid_client' }, { status: 401 })

@@ -64,7 +64,14 @@ const CASES: readonly Case[] = [
     name: 'discord',
     endpoints: plain,
     resources: {
-      '/me': { id: '80351', username: 'ada', global_name: 'Ada', avatar: 'abc', email: email('discord'), verified: true },
+      '/me': {
+        id: '80351',
+        username: 'ada',
+        global_name: 'Ada',
+        avatar: 'abc',
+        email: email('discord'),
+        verified: true,
+      },
     },
     expected: { ...verified('discord'), image: 'https://cdn.discordapp.com/avatars/80351/abc.png' },
     asks: { scope: 'identify email' },
@@ -132,7 +139,8 @@ describe('the preset', () => {
     local.person = { sub: crypto.randomUUID() }
     local.alter = (given) => ({ ...given, ...answers.claims })
     local.resources.clear()
-    for (const [path, resource] of Object.entries(answers.resources ?? {})) local.resources.set(path, resource)
+    for (const [path, resource] of Object.entries(answers.resources ?? {}))
+      local.resources.set(path, resource)
     // As Twitch does.
     local.alterTokens = (tokens) => ({ ...tokens, ...(name === 'twitch' && { scope: ['openid'] }) })
     const { open } = await createOauthAuth({ providers: { [name]: endpoints } })
@@ -179,7 +187,11 @@ describe('the options', () => {
       { acme: { ...CLIENT, authorizationEndpoint: 'https://acme.example' } },
       'needs tokenEndpoint',
     ],
-    ['the name of the password', { credential: { ...CLIENT, issuer: 'https://acme.example' } }, "isn't a valid"],
+    [
+      'the name of the password',
+      { credential: { ...CLIENT, issuer: 'https://acme.example' } },
+      "isn't a valid",
+    ],
     ['a name that is no path', { 'a/b': { ...CLIENT, issuer: 'https://acme.example' } }, "isn't a valid"],
   ])('with %s are rejected', (_name, providers, message) => {
     expect(() => oauth({ providers })).toThrow(message)

@@ -1,6 +1,6 @@
-import { createTestAuth } from '@sallyport/core/testing'
-import { oauth } from '@sallyport/core/plugins/oauth'
 import { createAuth, defineAuth } from '@sallyport/core/auth'
+import { oauth } from '@sallyport/core/plugins/oauth'
+import { createTestAuth } from '@sallyport/core/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Browser, createOauthAuth, newPerson, openBrowser } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
@@ -77,7 +77,8 @@ describe('the token of a provider', () => {
     const before = acme.tokenRequests.length
     const tokens = await Promise.all([read(), read(), read()])
     expect(acme.tokenRequests.length - before).toBe(1)
-    for (const token of tokens) expect(token).toMatchObject({ accessToken: sent.access_token, scopes: ['api'] })
+    for (const token of tokens)
+      expect(token).toMatchObject({ accessToken: sent.access_token, scopes: ['api'] })
     expect(sent.access_token).not.toBe(first)
   })
 

@@ -150,7 +150,9 @@ describe('where a sign-in returns', () => {
 describe('a request to begin a sign-in', () => {
   test('is rejected for an unknown provider', async () => {
     for (const name of ['other', 'constructor', '__proto__'])
-      expect((await browser.call('signInOauth', { ...ACME, provider: name })).status).toBe('400 INVALID_INPUT')
+      expect((await browser.call('signInOauth', { ...ACME, provider: name })).status).toBe(
+        '400 INVALID_INPUT',
+      )
   })
 
   test('is rejected from another site', async () => {
@@ -162,8 +164,7 @@ describe('a request to begin a sign-in', () => {
     const limits = { address: { points: 2, duration: 60 } }
     const limited = await createOauthAuth({ providers: { acme: provider }, limits })
     const other = limited.open()
-    for (let count = 0; count < 2; count++)
-      expect((await other.call('signInOauth', ACME)).status).toBe('200')
+    for (let count = 0; count < 2; count++) expect((await other.call('signInOauth', ACME)).status).toBe('200')
     expect((await other.call('signInOauth', ACME)).status).toBe('429 RATE_LIMITED')
   })
 

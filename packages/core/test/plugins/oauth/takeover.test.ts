@@ -51,14 +51,17 @@ describe('a first sign-in with the email of a user', () => {
   test.each([
     ['says is not verified', false],
     ['says nothing about', undefined],
-  ])('is rejected if it is one that the provider %s, whether a user has it or not', async (_name, verified) => {
-    const person = { sub: ada.sub, name: ada.name, email: ada.email }
-    other.person = { ...person, ...(verified !== undefined && { email_verified: verified }) }
-    expect((await browser.go('signInOauth', at('other'))).page).toBe(UNVERIFIED)
-    await createVerifiedUser(ada.email)
-    expect((await browser.go('signInOauth', at('other'))).page).toBe(UNVERIFIED)
-    expect(browser.cookie).toBe('')
-  })
+  ])(
+    'is rejected if it is one that the provider %s, whether a user has it or not',
+    async (_name, verified) => {
+      const person = { sub: ada.sub, name: ada.name, email: ada.email }
+      other.person = { ...person, ...(verified !== undefined && { email_verified: verified }) }
+      expect((await browser.go('signInOauth', at('other'))).page).toBe(UNVERIFIED)
+      await createVerifiedUser(ada.email)
+      expect((await browser.go('signInOauth', at('other'))).page).toBe(UNVERIFIED)
+      expect(browser.cookie).toBe('')
+    },
+  )
 
   test('is rejected at a provider whose customers can set any email', async () => {
     await createVerifiedUser(ada.email)
