@@ -20,7 +20,7 @@ export interface Group {
 
 /** The pages of the site in the order of the sidebar. */
 export const GROUPS: readonly Group[] = [
-  { text: 'Start', pages: ['README', ...docs('install', 'protect', 'sign-in', 'first-admin')] },
+  { text: 'Start', pages: ['README', ...docs('install', 'protect', 'sign-in', 'oauth', 'first-admin')] },
   {
     text: 'Guides',
     pages: docs(

@@ -85,7 +85,7 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
   })
 }
 
-/** A passkey signs in without an account row. @throws EndpointError `LAST_WAY_IN` */
+/** A passkey signs in without an account row. @throws EndpointError `LAST_ACCOUNT` */
 async function requireOtherWay(
   trx: AuthTransaction,
   { userId, accountId }: { userId: string; accountId: string },
@@ -95,7 +95,7 @@ async function requireOtherWay(
   const accounts = await usableAccounts(trx, userId, settings)
   if (accounts.some(({ id }) => id !== accountId)) return
   for (const { methodsOf } of secondFactors) if ((await methodsOf(userId, trx)).includes('passkey')) return
-  throw oauthError('LAST_WAY_IN')
+  throw oauthError('LAST_ACCOUNT')
 }
 
 /** Leaves out a password that was removed, and providers that the app doesn't offer anymore. */

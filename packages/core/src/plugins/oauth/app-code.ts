@@ -9,7 +9,7 @@ import type { LinkedAccount } from './find-user.ts'
 import { requireAccount } from './finish.ts'
 import type { Flow } from './flow.ts'
 import { oauthError, type Settings } from './settings.ts'
-import { countAddress } from './start.ts'
+import { countAddress, giveBackAddress } from './start.ts'
 import { withOwnTables } from './tables.ts'
 
 const LIFETIME_SECONDS = 60
@@ -72,12 +72,14 @@ export function signInOauthCode(settings: Settings): Endpoint<SignInOauthCodeInp
       const { row, account } = found
       const isOfApp = (await calculatePKCECodeChallenge(codeVerifier)) === row.codeChallenge
       if (!isOfApp || !(new Date(row.expiresAt) > context.config.now())) throw oauthError('SIGN_IN_EXPIRED')
-      return beginSession(account.userId, context, {
+      const session = await beginSession(account.userId, context, {
         amr: z.parse(z.array(z.string()), JSON.parse(row.amr)),
         acr: row.acr,
         rememberMe: Boolean(row.remembered),
         authorize: (trx) => requireAccount(trx, account),
       })
+      await giveBackAddress(['code'], context, settings)
+      return session
     },
   })
 }

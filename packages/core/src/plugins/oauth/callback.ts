@@ -14,7 +14,7 @@ import { prove } from './prove.ts'
 import type { Provider } from './providers.ts'
 import { resolveTarget, withParameter } from './redirect-target.ts'
 import type { Settings } from './settings.ts'
-import { countAddress, redirectUriOf } from './start.ts'
+import { countAddress, giveBackAddress, redirectUriOf } from './start.ts'
 import { withOwnTables } from './tables.ts'
 
 type Redirect = Pick<EndpointResult, 'cookies'> & { readonly body: object; readonly redirect: string }
@@ -60,6 +60,8 @@ function callback(
         const redirectUri = redirectUriOf(provider, config)
         const proof = await prove(new URLSearchParams(input), { provider, flow, redirectUri })
         const finished = await finish(proof, { flow, provider, context, settings })
+        const used = flow.purpose === 'sign-in' ? (['start', 'callback'] as const) : (['callback'] as const)
+        await giveBackAddress(used, context, settings)
         return { body: {}, redirect: finished.redirect, cookies: [...cookies, ...finished.cookies] }
       } catch (error) {
         return { body: {}, redirect: failed(error, { errorTo, path, config }), cookies }

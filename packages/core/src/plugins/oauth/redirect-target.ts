@@ -22,7 +22,7 @@ export function resolveTarget(
   { config, redirects }: { config: AuthConfig; redirects: Settings['redirects'] },
 ): string | null {
   if (redirects.includes(target)) return target
-  const isOwn = target.startsWith('/') || target === config.issuer || target.startsWith(`${config.issuer}/`)
+  const isOwn = target.startsWith('/') || target.startsWith(config.issuer)
   // The parser also resolves `//host`, `/\host`, and a tab between two slashes.
   const url = isOwn ? URL.parse(target, config.issuer) : null
   return url?.origin === config.issuer ? url.href : null

@@ -25,7 +25,7 @@ export const OAUTH_ERRORS = {
     message: 'An account with this email exists. Sign in to it, and then link this provider.',
   },
   ACCOUNT_TAKEN: { status: 409, message: 'Another user has linked this account.' },
-  LAST_WAY_IN: { status: 409, message: 'This is your last way to sign in. Add another one first.' },
+  LAST_ACCOUNT: { status: 409, message: 'This is your last way to sign in. Add another one first.' },
   PROVIDER_UNAVAILABLE: { status: 503, message: 'The provider does not respond. Try again later.' },
 } as const
 
@@ -33,7 +33,10 @@ export const oauthError: ReturnType<typeof rejections<typeof OAUTH_ERRORS>> = re
 
 /** The rate limits of `oauth()`. */
 export interface OauthLimits {
-  /** Sign-ins begun, callbacks, and codes of apps, each per address or IPv6 /64. @default 100 in 15 minutes */
+  /**
+   * Sign-ins begun, callbacks, and codes of apps, each per address or IPv6 /64. Successful sign-ins are given
+   * back. @default 100 in 15 minutes
+   */
   readonly address: RateLimit
   /** Links and re-authentications that a user begins. @default 20 in 15 minutes */
   readonly user: RateLimit

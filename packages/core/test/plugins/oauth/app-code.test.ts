@@ -94,6 +94,19 @@ describe('the sign-in of an app', () => {
     ])
   })
 
+  test('is limited by address', async () => {
+    const guess = { code: 'a guess', codeVerifier }
+    const limits = { address: { points: 2, duration: 60 } }
+    const limited = await createOauthAuth({
+      providers: { acme: { ...CLIENT, issuer: acme.issuer } },
+      limits,
+    })
+    const other = limited.open()
+    for (let count = 0; count < 2; count++)
+      expect((await other.call('signInOauthCode', guess)).status).toBe('400 SIGN_IN_EXPIRED')
+    expect((await other.call('signInOauthCode', guess)).status).toBe('429 RATE_LIMITED')
+  })
+
   test('does not link a provider, whose callback has no cookie of the session', async () => {
     const code = codeOf(await signInAtProvider())
     const { body } = await app.call('signInOauthCode', { code, codeVerifier })

@@ -10,7 +10,18 @@ const [acme, evil] = await Promise.all([
 const failures: unknown[] = []
 const { auth, open } = await createOauthAuth(
   {
-    providers: { acme: { ...CLIENT, issuer: acme.issuer }, evil: { ...CLIENT, issuer: evil.issuer } },
+    providers: {
+      acme: { ...CLIENT, issuer: acme.issuer },
+      evil: { ...CLIENT, issuer: evil.issuer },
+      // Each has only one of PKCE and the nonce.
+      'without-pkce': { ...CLIENT, issuer: acme.issuer, pkce: false },
+      plain: {
+        ...CLIENT,
+        authorizationEndpoint: `${acme.issuer}/authorize`,
+        tokenEndpoint: `${acme.issuer}/token`,
+        userInfoEndpoint: `${acme.issuer}/me`,
+      },
+    },
     errorTo: '/help',
   },
   { onFailure: (failure) => void failures.push(failure) },
@@ -108,12 +119,23 @@ describe('a callback is rejected', () => {
     await expectRejection(browser.open(url), EXPIRED)
   })
 
-  test('with the code of another browser, which is bound to that browser by PKCE and nonce', async () => {
-    const stolen = new URL(await begin(open())).searchParams.get('code') ?? ''
-    await expectRejection(
-      altered((query) => query.set('code', stolen)),
-      FAILED,
-    )
+  test.each([
+    ['acme', 'PKCE and the nonce'],
+    ['plain', 'PKCE'],
+    ['without-pkce', 'the nonce'],
+  ])('at %s with the code of another browser, to which %s binds it', async (provider) => {
+    acme.resources.set('/me', acme.person)
+    expect((await open().go('signInOauth', { ...ACME, provider })).page).toBe('/home')
+    before = await countRows()
+    const stolen = new URL(await begin(open(), provider)).searchParams.get('code') ?? ''
+    const inject = (query: URLSearchParams) => query.set('code', stolen)
+    await expectRejection(altered(inject, begin(browser, provider)), FAILED)
+  })
+
+  test('if another request with the same state is a moment earlier', async () => {
+    const url = await begin()
+    const pages = await Promise.all([browser.open(url), browser.open(url)])
+    expect(pages.map(({ page }) => page).sort()).toEqual([EXPIRED, '/home'])
   })
 
   test('with a code that was requested without PKCE and nonce', async () => {
@@ -158,6 +180,27 @@ describe('a callback is rejected', () => {
     )
     expect([response.status, (await response.json()).code]).toEqual([403, 'ORIGIN_REJECTED'])
   })
+})
+
+test('callbacks are limited by address, before anything else', async () => {
+  const limits = { address: { points: 2, duration: 60 } }
+  const limited = await createOauthAuth({
+    providers: { acme: { ...CLIENT, issuer: acme.issuer } },
+    limits,
+  })
+  const other = limited.open()
+  const url = 'http://localhost:3000/api/auth/callback/acme?state=guess'
+  for (let count = 0; count < 2; count++) expect((await other.open(url)).page).toBe('/?error=SIGN_IN_EXPIRED')
+  expect((await other.open(url)).page).toBe('/?error=RATE_LIMITED')
+})
+
+test('metadata that name an endpoint on another host without https are rejected', async () => {
+  const careless = await startLocalProvider({ token_endpoint: 'http://careless.example/token' })
+  const { open: openOther } = await createOauthAuth(
+    { providers: { acme: { ...CLIENT, issuer: careless.issuer } } },
+    { onFailure: () => {} },
+  )
+  expect((await openOther().call('signInOauth', ACME)).status).toBe('503 PROVIDER_UNAVAILABLE')
 })
 
 describe('an ID token is rejected', () => {

@@ -127,6 +127,7 @@ describe('where a sign-in returns', () => {
     'https://other.example/in?from=acme&more=1',
     'https://other.example/',
     'javascript:alert(1)',
+    'blob:http://localhost:3000/page',
     'notes',
     '',
   ])('may not be %j', async (target) => {
@@ -166,6 +167,13 @@ describe('a request to begin a sign-in', () => {
     const other = limited.open()
     for (let count = 0; count < 2; count++) expect((await other.call('signInOauth', ACME)).status).toBe('200')
     expect((await other.call('signInOauth', ACME)).status).toBe('429 RATE_LIMITED')
+  })
+
+  test('is not limited if the sign-ins succeed', async () => {
+    const limits = { address: { points: 2, duration: 60 } }
+    const limited = await createOauthAuth({ providers: { acme: provider }, limits })
+    for (let count = 0; count < 4; count++)
+      expect((await limited.open().go('signInOauth')).page).toBe('/home')
   })
 
   test('fails with 503 while the provider is down, and works once it is back', async () => {
