@@ -8,7 +8,6 @@ export type {
   OauthPerson,
   OauthProfile,
   OauthProviderOptions,
-  ProviderToken,
-  ProviderTokenQuery,
-} from './oauth/settings.ts'
+} from './oauth/options.ts'
+export type { ProviderToken, ProviderTokenQuery } from './oauth/provider-tokens.ts'
 export type { BeginOauthInput, OauthUrlResponse, SignInOauthInput } from './oauth/start.ts'

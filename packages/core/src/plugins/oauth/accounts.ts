@@ -6,8 +6,9 @@ import { renewSession, requireSessionSecret } from '../../endpoints/renew-sessio
 import { deleteChallenges } from '../../endpoints/sign-in-challenge.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { oauthError } from './errors.ts'
 import { sendNotice } from './notices.ts'
-import { oauthError, type Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 /** The provider of email and password in the table `account`. */

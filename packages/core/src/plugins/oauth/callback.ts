@@ -8,13 +8,15 @@ import {
 } from '../../endpoints/endpoint.ts'
 import { reportFailure } from '../../events/report-failure.ts'
 import { toErrorResponse } from '../../protocol/responses.ts'
+import { countAddress, giveBackAddress } from './attempts.ts'
+import { redirectUriOf } from './authorization-url.ts'
 import { finish } from './finish.ts'
 import { clearFlowCookie, consumeFlow, findFlow } from './flow.ts'
+import { readPostedName } from './posted-name.ts'
 import { prove } from './prove.ts'
 import type { Provider } from './providers.ts'
 import { resolveTarget, withParameter } from './redirect-target.ts'
 import type { Settings } from './settings.ts'
-import { countAddress, giveBackAddress, redirectUriOf } from './start.ts'
 import { withOwnTables } from './tables.ts'
 
 type Redirect = Pick<EndpointResult, 'cookies'> & { readonly body: object; readonly redirect: string }
@@ -112,21 +114,6 @@ function postedCallback(
       return { body: {}, redirect: `${redirectUriOf(provider, context.config)}/continue?${query}` }
     },
   })
-}
-
-const postedUser = z.object({
-  name: z.object({ firstName: z.optional(z.string()), lastName: z.optional(z.string()) }),
-})
-
-/** Reads the name that Apple posts at the first sign-in. */
-function readPostedName(user: string | undefined): string | null {
-  if (user === undefined) return null
-  try {
-    const { firstName = '', lastName = '' } = z.parse(postedUser, JSON.parse(user)).name
-    return `${firstName} ${lastName}`.trim().slice(0, 128) || null
-  } catch {
-    return null
-  }
 }
 
 function defaultTarget({ errorTo, redirects }: Settings, config: AuthConfig): string {

@@ -1,9 +1,9 @@
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
+import { oauthError } from './errors.ts'
 import type { Person } from './prove.ts'
 import type { Provider } from './providers.ts'
-import { oauthError } from './settings.ts'
 
 /** A row of the table `account`. */
 export interface LinkedAccount {
@@ -102,4 +102,11 @@ export async function insertAccount(
   const detail = { provider: provider.id }
   record({ type: 'oauth:account-linked', userId, actorId: null, at: now, detail })
   return { id, userId }
+}
+
+/** Rejects an account that was unlinked meanwhile. @throws EndpointError `SIGN_IN_EXPIRED` */
+export async function requireAccount(trx: AuthTransaction, { id, userId }: LinkedAccount): Promise<void> {
+  const accounts = trx.selectFrom('account').select('id').where('id', '=', id)
+  const found = await accounts.where('userId', '=', userId).executeTakeFirst()
+  if (found === undefined) throw oauthError('SIGN_IN_EXPIRED')
 }

@@ -4,15 +4,22 @@ import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { AuthError, isAuthError } from '../../protocol/errors.ts'
 import { createAppCode } from './app-code.ts'
-import { findAccount, findOrCreateAccount, insertAccount, type LinkedAccount } from './find-user.ts'
+import { oauthError } from './errors.ts'
+import {
+  findAccount,
+  findOrCreateAccount,
+  insertAccount,
+  type LinkedAccount,
+  requireAccount,
+} from './find-user.ts'
 import type { Flow } from './flow.ts'
 import { sendNotice } from './notices.ts'
 import type { Person, Proof } from './prove.ts'
-import { storeTokens } from './provider-tokens.ts'
 import type { Provider } from './providers.ts'
 import { withParameter } from './redirect-target.ts'
 import { resumeSession } from './resume-session.ts'
-import { oauthError, type Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
+import { storeTokens } from './stored-tokens.ts'
 
 /** Clocks of the provider and of this server differ. */
 const CLOCK_TOLERANCE_SECONDS = 10
@@ -48,7 +55,7 @@ async function signIn(proof: Proof, { flow, provider, context, settings }: Finis
     findOrCreateAccount(trx, record, { person, provider, now }),
   )
   const { userId } = account
-  await storeTokens(account, { tokens, provider, context })
+  await storeTokens(account, tokens, { provider, context })
   if (account.isLinked) sendNotice('account-linked', { userId, provider }, { ...context, ...settings })
   const methods = ['oauth', ...proof.amr]
   if (flow.codeChallenge !== null) {
@@ -70,13 +77,6 @@ async function signIn(proof: Proof, { flow, provider, context, settings }: Finis
   return { redirect: flow.redirectTo, cookies }
 }
 
-/** It may have been unlinked meanwhile. */
-export async function requireAccount(trx: AuthTransaction, { id, userId }: LinkedAccount): Promise<void> {
-  const accounts = trx.selectFrom('account').select('id').where('id', '=', id)
-  const found = await accounts.where('userId', '=', userId).executeTakeFirst()
-  if (found === undefined) throw oauthError('SIGN_IN_EXPIRED')
-}
-
 async function recordBan(userId: string, { change, config, address }: EndpointContext): Promise<void> {
   const failure = { at: config.now(), userId, reason: 'ACCOUNT_BANNED', address } as const
   await change(async (_trx, record) => record({ type: 'sign-in.failed', ...failure }))
@@ -95,7 +95,7 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
     linked = known ?? (await insertAccount(trx, record, { userId, person, provider, now }))
   }
   const { cookies } = await renewSession(caller, { cause: 'factor-added', work })
-  if (linked !== undefined) await storeTokens(linked, { tokens, provider, context })
+  if (linked !== undefined) await storeTokens(linked, tokens, { provider, context })
   sendNotice('account-linked', { userId, provider }, { ...context, ...settings })
   return { redirect: flow.redirectTo, cookies }
 }

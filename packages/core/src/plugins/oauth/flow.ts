@@ -4,8 +4,8 @@ import type { AuthConfig } from '../../config.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
+import { oauthError } from './errors.ts'
 import type { Provider } from './providers.ts'
-import { oauthError } from './settings.ts'
 import { type OauthTables, withOwnTables } from './tables.ts'
 
 /** How long the user has to sign in at the provider. */
@@ -28,8 +28,8 @@ export interface StartedFlow extends FlowSecrets {
 }
 
 /**
- * Stores a visit to a provider. It belongs to this browser by a cookie, so nobody can be made to finish the
- * sign-in of someone else; or to the app that has the verifier of `codeChallenge`.
+ * Stores a visit to a provider. It belongs to this browser by a cookie, so no one can be made to finish the
+ * sign-in of another person; or to the app that has the verifier of `codeChallenge`.
  */
 export async function createFlow(
   { remembered = true, ...fields }: NewFlow,
@@ -77,7 +77,7 @@ export async function findFlow(
   return flow
 }
 
-/** Ends a visit, before anything else happens with its code. @throws EndpointError `SIGN_IN_EXPIRED` if used */
+/** Ends a visit, before its code is used. @throws EndpointError `SIGN_IN_EXPIRED` if it was used */
 export async function consumeFlow(callback: Callback, context: EndpointContext): Promise<Flow> {
   const flow = await findFlow(callback, context)
   const { numDeletedRows } = await context.change((trx) =>

@@ -1,6 +1,7 @@
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import type { AccountEmail } from './options.ts'
 import type { Provider } from './providers.ts'
-import type { AccountEmail, Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
 
 /** Emails the user, after the response. */
 export function sendNotice(

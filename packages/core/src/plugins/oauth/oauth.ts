@@ -3,16 +3,12 @@ import { rateLimits } from '../internal.ts'
 import { listAccounts, unlinkAccount } from './accounts.ts'
 import { signInOauthCode } from './app-code.ts'
 import { callbacks } from './callback.ts'
+import { OAUTH_ERRORS } from './errors.ts'
+import { DEFAULT_LIMITS, type OauthOptions } from './options.ts'
+import type { ProviderToken, ProviderTokenQuery } from './provider-tokens.ts'
 import { createTokenReader } from './provider-tokens.ts'
 import { createProvider } from './providers.ts'
-import {
-  DEFAULT_LIMITS,
-  OAUTH_ERRORS,
-  type OauthOptions,
-  type ProviderToken,
-  type ProviderTokenQuery,
-  type Settings,
-} from './settings.ts'
+import type { Settings } from './settings.ts'
 import { linkAccount, reauthenticateOauth, signInOauth } from './start.ts'
 import { migrations } from './tables.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import type { OauthPerson, OauthProfile, OauthProviderOptions } from './settings.ts'
+import type { OauthPerson, OauthProfile, OauthProviderOptions } from './options.ts'
 
 export type TokenFields = Readonly<Record<string, unknown>>
 

@@ -3,10 +3,11 @@ import * as z from 'zod/mini'
 import { userImage, userName } from '../../endpoints/user-record.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { emailAddress } from '../internal.ts'
+import { oauthError } from './errors.ts'
 import { type Flow, secretsOf } from './flow.ts'
+import type { OauthPerson } from './options.ts'
 import { standard } from './presets.ts'
 import type { Provider } from './providers.ts'
-import { type OauthPerson, oauthError } from './settings.ts'
 
 /** What a callback proved. */
 export interface Proof {

@@ -2,8 +2,9 @@ import * as client from 'openid-client'
 import * as z from 'zod/mini'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { isSecureUrl, requireSecureUrl } from '../../protocol/settings.ts'
+import { oauthError } from './errors.ts'
+import type { OauthProviderOptions } from './options.ts'
 import { PRESETS, type Preset } from './presets.ts'
-import { type OauthProviderOptions, oauthError } from './settings.ts'
 
 const TIMEOUT_SECONDS = 10
 const DEFAULT_SCOPES = ['openid', 'email', 'profile']

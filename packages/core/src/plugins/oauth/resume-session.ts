@@ -3,8 +3,8 @@ import { commit } from '../../lifecycle/commit.ts'
 import { validateLocked } from '../../lifecycle/locked-sessions.ts'
 import { forRequest } from '../../lifecycle/observed-database.ts'
 import { validateSession } from '../../session/validate-session.ts'
+import { oauthError } from './errors.ts'
 import type { Flow } from './flow.ts'
-import { oauthError } from './settings.ts'
 
 /**
  * Returns the context of the session that began a visit to a provider. The JWT may have expired since, so

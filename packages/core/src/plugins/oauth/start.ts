@@ -1,6 +1,4 @@
-import * as client from 'openid-client'
 import * as z from 'zod/mini'
-import type { AuthConfig } from '../../config.ts'
 import {
   type AuthorizedContext,
   defineEndpoint,
@@ -10,13 +8,13 @@ import {
 import { requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { AUTH_PATH, ENDPOINTS } from '../../protocol.ts'
-import { addressBuckets } from '../../request/address.ts'
-import { createFlow, type StartedFlow } from './flow.ts'
-import type { Provider } from './providers.ts'
+import { ENDPOINTS } from '../../protocol.ts'
+import { countAddress } from './attempts.ts'
+import { toAuthorizationUrl } from './authorization-url.ts'
+import { oauthError } from './errors.ts'
+import { createFlow } from './flow.ts'
 import { requireTarget, resolveTarget } from './redirect-target.ts'
-import { oauthError, type Settings } from './settings.ts'
-import type { FlowPurpose } from './tables.ts'
+import type { Settings } from './settings.ts'
 
 export interface BeginOauthInput {
   /** The name of a provider, such as `github`. */
@@ -148,51 +146,4 @@ async function begin(
   const flow = await createFlow({ ...beginning, remembered, redirectTo, errorTo }, provider, context)
   const url = await toAuthorizationUrl(metadata, flow, { provider, config, purpose: beginning.purpose })
   return { body: { url: url.href }, cookies: flow.cookies }
-}
-
-async function toAuthorizationUrl(
-  metadata: client.Configuration,
-  { state, nonce, codeVerifier }: StartedFlow,
-  { provider, config, purpose }: { provider: Provider; config: AuthConfig; purpose: FlowPurpose },
-): Promise<URL> {
-  const { scopes, parameters, responseMode, isOpenId, pkce = true } = provider
-  const code_challenge = await client.calculatePKCECodeChallenge(codeVerifier)
-  return client.buildAuthorizationUrl(metadata, {
-    ...parameters,
-    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
-    ...(responseMode === 'form_post' && { response_mode: 'form_post' }),
-    ...(isOpenId && { nonce }),
-    ...(pkce && { code_challenge, code_challenge_method: 'S256' }),
-    // OpenID Connect Core 1.0 section 3.1.2.1. The callback checks `auth_time`.
-    ...(purpose === 'reauthenticate' && { max_age: '0', prompt: 'login' }),
-    redirect_uri: redirectUriOf(provider, config),
-    state,
-  })
-}
-
-/** The callback URL that is registered at the provider. */
-export function redirectUriOf({ id }: Provider, { issuer }: AuthConfig): string {
-  return `${issuer}${AUTH_PATH}/callback/${id}`
-}
-
-type Counted = 'start' | 'callback' | 'code'
-
-/** @throws AuthError `RATE_LIMITED` */
-export async function countAddress(
-  name: Counted,
-  { address, limit }: EndpointContext,
-  { limits }: Settings,
-): Promise<void> {
-  for (const bucket of addressBuckets(address, limits.address))
-    await limit(`oauth:${name}:${bucket.name}`, bucket.limit)
-}
-
-/** Gives back what a sign-in that succeeded has used, since many people can share an address. */
-export async function giveBackAddress(
-  names: readonly Counted[],
-  { address, giveBack }: EndpointContext,
-  { limits }: Settings,
-): Promise<void> {
-  for (const bucket of addressBuckets(address, limits.address))
-    for (const name of names) await giveBack(`oauth:${name}:${bucket.name}`, bucket.limit)
 }
