@@ -22,7 +22,10 @@ export interface Group {
 export const GROUPS: readonly Group[] = [
   {
     text: 'Start',
-    pages: ['README', ...docs('install', 'protect', 'sign-in', 'email-codes', 'second-factors', 'first-admin')],
+    pages: [
+      'README',
+      ...docs('install', 'protect', 'sign-in', 'oauth', 'passkeys', 'email-codes', 'second-factors', 'first-admin'),
+    ],
   },
   {
     text: 'Guides',

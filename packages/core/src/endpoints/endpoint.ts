@@ -60,6 +60,8 @@ export interface EndpointResult<Output = object> {
   readonly body: Output
   /** `Set-Cookie` values; not sent to a caller with the session header. */
   readonly cookies?: readonly string[]
+  /** Over HTTP, responds with 303 to this URL, without the body. */
+  readonly redirect?: string
 }
 
 /** An endpoint with the same input, output, and checks over HTTP, in `auth.api`, and in the client. */
@@ -71,6 +73,8 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
   /** Null if the response is the same for everyone. @default 'mutation' for a POST, 'query' for a GET */
   readonly origin: Extract<RequestKind, 'query' | 'mutation' | 'token'> | null
   readonly setsCookies: Sets
+  /** The body of a POST. @default 'json' */
+  readonly accepts?: 'json' | 'form' | undefined
   /** Parses the input and does the work. The caller is already authorized. */
   readonly run: (
     input: unknown,
@@ -82,7 +86,7 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
 
 interface Definition<Input, Output, Sets, For extends Caller, Context>
   extends Route,
-    Partial<Pick<Endpoint, 'origin' | 'freshForSeconds'>> {
+    Partial<Pick<Endpoint, 'origin' | 'freshForSeconds' | 'accepts'>> {
   caller: For
   /** @default false */
   setsCookies?: Sets
@@ -115,7 +119,7 @@ export type EndpointDefinition<Input, Output, Sets extends boolean> =
 export function defineEndpoint<Input, Output extends object, Sets extends boolean = false>(
   definition: EndpointDefinition<Input, Output, Sets>,
 ): Endpoint<Input, Output, Sets> {
-  const { method, path, caller, freshForSeconds, input, output } = definition
+  const { method, path, caller, freshForSeconds, accepts, input, output } = definition
   const { origin = method === 'GET' ? 'query' : 'mutation', setsCookies = false } = definition
   return {
     method,
@@ -123,6 +127,7 @@ export function defineEndpoint<Input, Output extends object, Sets extends boolea
     caller,
     freshForSeconds,
     origin,
+    accepts,
     setsCookies: setsCookies as Sets,
     async run(raw, context) {
       const { success, data, error } = z.safeParse(input, raw)

@@ -11,7 +11,7 @@ import { type ApiOptions, toEndpointRequest } from './api.ts'
 import { callEndpoint } from './call-endpoint.ts'
 import type { EndpointServer } from './create-context.ts'
 import type { Endpoints } from './definition.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint, EndpointResult } from './endpoint.ts'
 import { traceEndpoint } from './trace-endpoint.ts'
 
 export type RequestOptions = Pick<ApiOptions, 'remoteAddress'>
@@ -42,7 +42,7 @@ export function createHandler(
     if (request.method !== endpoint.method) throw reject('METHOD_NOT_ALLOWED')
     const server = await connect()
     const endpointRequest = toEndpointRequest({ request, remoteAddress }, server)
-    const result = await callEndpoint(endpoint, endpointRequest, () => readInput(request), server)
+    const result = await callEndpoint(endpoint, endpointRequest, () => readInput(request, endpoint), server)
     return respond(request, config, { status: 200, ...result })
   }
   async function handle(request: Request, { remoteAddress }: RequestOptions): Promise<Response> {
@@ -70,8 +70,8 @@ export function createHandler(
     })
 }
 
-/** Reads the query of a GET, otherwise the JSON body, or an empty object. @throws EndpointError */
-async function readInput(request: Request): Promise<unknown> {
+/** Reads the query of a GET, otherwise the body, or an empty object. @throws EndpointError */
+async function readInput(request: Request, { accepts }: Endpoint): Promise<unknown> {
   if (request.method === 'GET') return readQuery(new URL(request.url).searchParams)
   const text = await readLimited(request.body, MAX_PAYLOAD_BYTES).catch((cause: unknown) => {
     // Any other failure is the client's too: the body broke off.
@@ -79,7 +79,10 @@ async function readInput(request: Request): Promise<unknown> {
   })
   if (text === '') return {}
   const mediaType = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (mediaType !== 'application/json') throw reject('UNSUPPORTED_MEDIA_TYPE')
+  const isForm = accepts === 'form'
+  if (mediaType !== (isForm ? 'application/x-www-form-urlencoded' : 'application/json'))
+    throw reject('UNSUPPORTED_MEDIA_TYPE')
+  if (isForm) return readQuery(new URLSearchParams(text))
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -114,10 +117,14 @@ function respondWithError(
 function respond(
   request: Request,
   config: AuthConfig,
-  { status, body, cookies = [] }: { status: number; body: object; cookies?: readonly string[] },
+  { status, body, cookies = [], redirect }: EndpointResult & { readonly status: number },
 ): Response {
   const headers = corsHeaders(request.headers.get('origin'), config)
-  const response = withCommonHeaders(Response.json(body, { status, headers }))
+  const isRedirect = redirect !== undefined
+  const response = withCommonHeaders(
+    isRedirect ? new Response(null, { status: 303, headers }) : Response.json(body, { status, headers }),
+  )
+  if (isRedirect) response.headers.set('location', redirect)
   for (const cookie of cookies) response.headers.append('set-cookie', cookie)
   return response
 }

@@ -1,13 +1,12 @@
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { VersionCause } from '../events/event.ts'
-import { prepareTokens } from '../lifecycle/prepare-tokens.ts'
+import { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
 import { findToken } from '../lifecycle/refresh-session.ts'
 import { replaceCredentials } from '../lifecycle/replace-credentials.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
-import type { TokenResponse } from '../protocol.ts'
 import { secretStatus } from '../session/secret.ts'
-import type { AuthorizedContext, EndpointContext, EndpointResult } from './endpoint.ts'
+import type { AuthorizedContext, EndpointContext } from './endpoint.ts'
 
 const VERSION_CHANGES = { points: 10, duration: 15 * 60 }
 
@@ -50,7 +49,7 @@ export async function renewSession(
     methods?: readonly string[]
     work?: (trx: AuthTransaction, record: RecordEvent) => Promise<void>
   },
-): Promise<Required<EndpointResult<TokenResponse>>> {
+): Promise<TokenResult> {
   const { identity, sessionCookie: cookie, config, change } = context
   const { userId, sessionId } = identity
   await requireSessionSecret(context)

@@ -1,5 +1,5 @@
 import { emit } from '../events/emit.ts'
-import { prepareTokens } from '../lifecycle/prepare-tokens.ts'
+import { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
 import { refreshSession } from '../lifecycle/refresh-session.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError, isAuthError, isUnavailable } from '../protocol/errors.ts'
@@ -12,7 +12,7 @@ import { readCredentials, type SessionCookie } from '../request/credentials.ts'
 import { isPrefetch } from '../request/prefetch.ts'
 import { authenticate } from '../session/authenticate.ts'
 import { withoutReports } from '../session/report-denial.ts'
-import { defineEndpoint, type Endpoint, type EndpointContext, type EndpointResult } from './endpoint.ts'
+import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
 import { anyQuery, tokens } from './plain-schemas.ts'
 
 /** Refreshes per session. */
@@ -47,10 +47,7 @@ export const token: Endpoint<object, TokenResponse, true> = defineEndpoint({
   },
 })
 
-async function refreshTokens(
-  sessionCookie: SessionCookie,
-  context: EndpointContext,
-): Promise<Required<EndpointResult<TokenResponse>>> {
+async function refreshTokens(sessionCookie: SessionCookie, context: EndpointContext): Promise<TokenResult> {
   const { config, database } = context
   const refresh = await refreshSession(sessionCookie, { database, config }).catch(async (error: unknown) => {
     await countRejection(error, sessionCookie.sessionId, context)

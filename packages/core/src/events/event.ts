@@ -19,7 +19,7 @@ export type RevocationCause =
   | 'token-replayed'
   /** The owner of the former address undid a change of the email. */
   | 'email-change-undone'
-  /** The user added or removed a second factor, and ended the other sessions. */
+  /** The user added or removed a second factor or a way to sign in, and ended the other sessions. */
   | 'factor-changed'
   /** An admin removed the user's second factors. */
   | 'factors-reset'

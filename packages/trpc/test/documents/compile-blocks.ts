@@ -158,7 +158,6 @@ function runCompiler(...args: readonly string[]): Promise<string[]> {
 /** The file of `sallyport generate`, those that bind the definition, and modules that pages link to. */
 const BOUND_FILES: Readonly<Record<string, readonly string[]>> = {
   'packages/example/src': ['generated/database.ts', 'get-auth.ts', 'session.ts'],
-  'packages/core/test/sign-in-elsewhere': ['sign-in-with-provider.ts'],
 }
 
 const boundFiles = (): Source[] =>

@@ -1,0 +1,13 @@
+export type { AccountResponse, UnlinkAccountInput } from './oauth/accounts.ts'
+export type { SignInOauthCodeInput } from './oauth/app-code.ts'
+export { type OauthEndpoints, type OauthPlugin, oauth } from './oauth/oauth.ts'
+export type {
+  AccountEmail,
+  OauthLimits,
+  OauthOptions,
+  OauthPerson,
+  OauthProfile,
+  OauthProviderOptions,
+} from './oauth/options.ts'
+export type { ProviderToken, ProviderTokenQuery } from './oauth/provider-tokens.ts'
+export type { BeginOauthInput, OauthUrlResponse, SignInOauthInput } from './oauth/start.ts'

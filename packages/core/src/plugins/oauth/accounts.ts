@@ -1,0 +1,113 @@
+import * as z from 'zod/mini'
+import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
+import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
+import { anyQuery, id, tokens } from '../../endpoints/plain-schemas.ts'
+import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { deleteChallenges } from '../../endpoints/sign-in-challenge.ts'
+import { deleteSessions } from '../../lifecycle/end-session.ts'
+import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { oauthError } from './errors.ts'
+import { sendNotice } from './notices.ts'
+import type { Settings } from './settings.ts'
+import { withOwnTables } from './tables.ts'
+
+/** The provider of email and password in the table `account`. */
+const CREDENTIAL = 'credential'
+
+/** A way to sign in. */
+export interface AccountResponse {
+  readonly id: string
+  /** Such as `github`; `credential` is a password. */
+  readonly provider: string
+  /** When it was added, as ISO 8601. */
+  readonly createdAt: string
+}
+
+/** Lists the caller's password and linked providers. */
+export function listAccounts(settings: Settings): Endpoint<object, { accounts: AccountResponse[] }, false> {
+  return defineEndpoint({
+    ...ENDPOINTS.listAccounts,
+    caller: 'user',
+    input: anyQuery,
+    output: z.object({
+      accounts: z.array(z.object({ id: z.string(), provider: z.string(), createdAt: z.string() })),
+    }),
+    async run(_input, { identity: { userId }, database: { db } }) {
+      const rows = await usableAccounts(db, userId, settings)
+      const accounts = rows.map(({ id, providerId: provider, createdAt }) => ({
+        ...{ id, provider },
+        createdAt: new Date(createdAt).toISOString(),
+      }))
+      return { body: { accounts } }
+    },
+  })
+}
+
+export interface UnlinkAccountInput {
+  /** The `id` in `listAccounts`. */
+  accountId: string
+  /** Ends the user's other sessions, which this provider may have begun. @default true */
+  revokeOtherSessions?: boolean
+}
+
+/** Unlinks a provider, unless it is the last way in, and replaces this session's credentials. */
+export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.unlinkAccount,
+    caller: 'fresh-user',
+    setsCookies: true,
+    input: z.strictObject({ accountId: id, revokeOtherSessions: z.exactOptional(z.boolean()) }),
+    output: tokens,
+    async run({ accountId, revokeOtherSessions = true }, context) {
+      await requireSessionSecret(context)
+      const { userId, sessionId: exceptId } = context.identity
+      const at = context.config.now()
+      let provider = ''
+      const work = async (trx: AuthTransaction, record: RecordEvent) => {
+        const accounts = trx.selectFrom('account').select('providerId').where('id', '=', accountId)
+        const ofUser = accounts.where('userId', '=', userId).where('providerId', '!=', CREDENTIAL)
+        const account = await ofUser.executeTakeFirst()
+        if (account === undefined) throw oauthError('ACCOUNT_NOT_FOUND')
+        provider = account.providerId
+        await requireOtherWay(trx, { userId, accountId }, context, settings)
+        // The app's own connection may not enforce foreign keys.
+        for (const table of ['oauthToken', 'oauthCode'] as const)
+          await withOwnTables(trx).deleteFrom(table).where('accountId', '=', accountId).execute()
+        await trx.deleteFrom('account').where('id', '=', accountId).execute()
+        await deleteChallenges(trx, userId)
+        const others = { userId, exceptId, cause: 'factor-changed', at } as const
+        if (revokeOtherSessions) await deleteSessions(trx, record, others)
+        record({ type: 'oauth:account-unlinked', userId, actorId: null, at, detail: { provider } })
+      }
+      const renewed = await renewSession(context, { cause: 'factor-removed', work })
+      sendNotice('account-unlinked', { userId, provider: { id: provider } }, { ...context, ...settings })
+      return renewed
+    },
+  })
+}
+
+/** A passkey signs in without an account row. @throws EndpointError `LAST_ACCOUNT` */
+async function requireOtherWay(
+  trx: AuthTransaction,
+  { userId, accountId }: { userId: string; accountId: string },
+  { secondFactors }: EndpointContext,
+  settings: Settings,
+): Promise<void> {
+  const accounts = await usableAccounts(trx, userId, settings)
+  if (accounts.some(({ id }) => id !== accountId)) return
+  for (const { methodsOf } of secondFactors) if ((await methodsOf(userId, trx)).includes('passkey')) return
+  throw oauthError('LAST_ACCOUNT')
+}
+
+/** Leaves out a password that was removed, and providers that the app doesn't offer anymore. */
+async function usableAccounts(
+  db: EndpointContext['database']['db'],
+  userId: string,
+  { providers }: Settings,
+) {
+  const query = db.selectFrom('account').select(['id', 'providerId', 'password', 'createdAt'])
+  const accounts = await query.where('userId', '=', userId).orderBy('createdAt').orderBy('id').execute()
+  return accounts.filter(({ providerId, password }) =>
+    providerId === CREDENTIAL ? password !== null : Object.hasOwn(providers, providerId),
+  )
+}

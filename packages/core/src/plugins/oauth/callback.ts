@@ -1,0 +1,139 @@
+import * as z from 'zod/mini'
+import type { AuthConfig } from '../../config.ts'
+import {
+  defineEndpoint,
+  type Endpoint,
+  type EndpointContext,
+  type EndpointResult,
+} from '../../endpoints/endpoint.ts'
+import { reportFailure } from '../../events/report-failure.ts'
+import { toErrorResponse } from '../../protocol/responses.ts'
+import { countAddress, giveBackAddress } from './attempts.ts'
+import { redirectUriOf } from './authorization-url.ts'
+import { finish } from './finish.ts'
+import { clearFlowCookie, consumeFlow, findFlow } from './flow.ts'
+import { readPostedName } from './posted-name.ts'
+import { prove } from './prove.ts'
+import type { Provider } from './providers.ts'
+import { resolveTarget, withParameter } from './redirect-target.ts'
+import type { Settings } from './settings.ts'
+import { withOwnTables } from './tables.ts'
+
+type Redirect = Pick<EndpointResult, 'cookies'> & { readonly body: object; readonly redirect: string }
+
+/** A provider adds parameters that we don't know. */
+const parameters: z.ZodMiniType<Record<string, string>> = z.record(z.string(), z.string())
+
+/** Returns the callbacks of all providers by name. A browser opens them, and always gets a redirect. */
+export function callbacks(settings: Settings): Record<string, Endpoint<object, object, true>> {
+  const entries = Object.values(settings.providers).flatMap((provider) => {
+    const path = `/callback/${provider.id}` as const
+    return provider.responseMode === 'form_post'
+      ? [
+          [`oauth-form:${provider.id}`, postedCallback(path, provider, settings)] as const,
+          [`oauth-callback:${provider.id}`, callback(`${path}/continue`, provider, settings)] as const,
+        ]
+      : [[`oauth-callback:${provider.id}`, callback(path, provider, settings)] as const]
+  })
+  return Object.fromEntries(entries)
+}
+
+function callback(
+  path: `/${string}`,
+  provider: Provider,
+  settings: Settings,
+): Endpoint<object, object, true> {
+  return defineEndpoint({
+    method: 'GET',
+    path,
+    caller: 'anyone',
+    setsCookies: true,
+    input: parameters,
+    output: z.object({}),
+    async run(input, context): Promise<Redirect> {
+      const { config } = context
+      let errorTo = defaultTarget(settings, config)
+      const cookies: string[] = []
+      try {
+        await countAddress('callback', context, settings)
+        const flow = await consumeFlow({ state: input.state, provider }, context)
+        errorTo = flow.errorTo
+        if (flow.browser !== null) cookies.push(clearFlowCookie(provider, config))
+        const redirectUri = redirectUriOf(provider, config)
+        const proof = await prove(new URLSearchParams(input), { provider, flow, redirectUri })
+        const finished = await finish(proof, { flow, provider, context, settings })
+        const used = flow.purpose === 'sign-in' ? (['start', 'callback'] as const) : (['callback'] as const)
+        await giveBackAddress(used, context, settings)
+        return { body: {}, redirect: finished.redirect, cookies: [...cookies, ...finished.cookies] }
+      } catch (error) {
+        return { body: {}, redirect: failed(error, { errorTo, path, config }), cookies }
+      }
+    },
+  })
+}
+
+/**
+ * A callback that the provider's page posts (OAuth 2.0 Form Post Response Mode). Browsers send no `Lax`
+ * cookies with it, such as the session's, so the browser continues with a GET.
+ */
+function postedCallback(
+  path: `/${string}`,
+  provider: Provider,
+  settings: Settings,
+): Endpoint<object, object, true> {
+  return defineEndpoint({
+    method: 'POST',
+    path,
+    caller: 'anyone',
+    // The provider's page sends it. The cookie of the visit is checked instead.
+    origin: null,
+    accepts: 'form',
+    setsCookies: true,
+    input: parameters,
+    output: z.object({}),
+    async run({ state, code, error, iss, user }, context): Promise<Redirect> {
+      try {
+        await countAddress('callback', context, settings)
+        const flow = await findFlow({ state, provider }, context)
+        const personName = readPostedName(user)
+        if (personName !== null)
+          await context.change(async (trx) => {
+            const flows = withOwnTables(trx).updateTable('oauthFlow').set({ personName })
+            await flows.where('id', '=', flow.id).execute()
+          })
+      } catch (cause) {
+        const { config } = context
+        return {
+          body: {},
+          redirect: failed(cause, { errorTo: defaultTarget(settings, config), path, config }),
+        }
+      }
+      // Never the name and the ID token, which would be in logs and in the history.
+      const kept = Object.entries({ state, code, error, iss }).filter(([, value]) => value !== undefined)
+      const query = new URLSearchParams(kept.map(([name, value = '']) => [name, value]))
+      return { body: {}, redirect: `${redirectUriOf(provider, context.config)}/continue?${query}` }
+    },
+  })
+}
+
+function defaultTarget({ errorTo, redirects }: Settings, config: AuthConfig): string {
+  return resolveTarget(errorTo, { config, redirects }) ?? config.issuer
+}
+
+/** Returns the page that shows an error: its code, and no text of the provider or of an unknown error. */
+function failed(
+  error: unknown,
+  { errorTo, path, config }: { errorTo: string; path: string; config: EndpointContext['config'] },
+): string {
+  reportFailure(error, { path, step: 'endpoint' }, config)
+  const { code, challenge } = toErrorResponse(error)
+  const url = new URL(withParameter(errorTo, 'error', code))
+  // Behind a `#`, which browsers never send.
+  if (challenge !== undefined)
+    url.hash = `${new URLSearchParams({
+      challenge: challenge.token,
+      methods: challenge.methods.join(' '),
+      expiresIn: String(challenge.expiresIn),
+    })}`
+  return url.href
+}

@@ -1,0 +1,112 @@
+import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
+import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
+import { lockUsers } from '../../lifecycle/locked-sessions.ts'
+import { oauthError } from './errors.ts'
+import type { Person } from './prove.ts'
+import type { Provider } from './providers.ts'
+
+/** A row of the table `account`. */
+export interface LinkedAccount {
+  readonly id: string
+  readonly userId: string
+  /** Whether this sign-in linked it to a user who existed. */
+  readonly isLinked?: boolean
+}
+
+type AccountKey = { provider: Provider; accountId: string }
+
+/** Finds the account of a person at a provider, by the provider's id alone. */
+export function findAccount(
+  db: AuthKysely,
+  { provider, accountId }: AccountKey,
+): Promise<LinkedAccount | undefined> {
+  const accounts = db.selectFrom('account').select(['id', 'userId']).where('providerId', '=', provider.id)
+  return accounts.where('accountId', '=', accountId).executeTakeFirst()
+}
+
+type SignIn = { person: Person; provider: Provider; now: Date }
+
+/**
+ * Returns the account of a person, or creates it: for the user with the same email, if both sides have
+ * verified it, or for a new user.
+ * @throws EndpointError `PROVIDER_EMAIL_UNVERIFIED`, before the email is looked up, or `ACCOUNT_EXISTS`
+ */
+export async function findOrCreateAccount(
+  trx: AuthTransaction,
+  record: RecordEvent,
+  { person, provider, now }: SignIn,
+): Promise<LinkedAccount> {
+  const known = await findAccount(trx, { provider, ...person })
+  if (known !== undefined) return known
+  const { email } = person
+  if (email === null || !person.emailVerified) throw oauthError('PROVIDER_EMAIL_UNVERIFIED')
+  const found = await trx.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
+  if (found !== undefined) {
+    await requireSamePerson(trx, { userId: found.id, email, provider })
+    const account = { userId: found.id, person, provider, now }
+    return { ...(await insertAccount(trx, record, account)), isLinked: true }
+  }
+  const userId = crypto.randomUUID()
+  const moments = { createdAt: now, updatedAt: now }
+  const ban = { banned: false, banReason: null, banExpires: null }
+  const user = { id: userId, name: person.name ?? 'New user', email, image: person.image }
+  const created = await trx
+    .insertInto('user')
+    .values({ ...user, emailVerified: true, role: 'user', ...ban, ...moments })
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (created === undefined) throw oauthError('ACCOUNT_EXISTS')
+  record({ type: 'user.created', userId, actorId: null, at: now })
+  return insertAccount(trx, record, { userId, person, provider, now })
+}
+
+/**
+ * Rejects a user whose email may belong to someone else by now: an attacker can sign up with an address
+ * before its owner does, and a provider can give an address to another person, who has another id there.
+ * @throws EndpointError `ACCOUNT_EXISTS`
+ */
+async function requireSamePerson(
+  trx: AuthTransaction,
+  { userId, email, provider }: { userId: string; email: string; provider: Provider },
+): Promise<void> {
+  await lockUsers(trx, [userId])
+  const user = await trx
+    .selectFrom('user')
+    .select(['email', 'emailVerified'])
+    .where('id', '=', userId)
+    .executeTakeFirst()
+  const isVerified = user?.email === email && Boolean(user.emailVerified)
+  const accounts = trx.selectFrom('account').select('id').where('userId', '=', userId)
+  const sameProvider = await accounts.where('providerId', '=', provider.id).executeTakeFirst()
+  if (!isVerified || provider.linkByEmail === false || sameProvider !== undefined)
+    throw oauthError('ACCOUNT_EXISTS')
+}
+
+/** @throws EndpointError `ACCOUNT_TAKEN` if another user has linked it meanwhile */
+export async function insertAccount(
+  trx: AuthTransaction,
+  record: RecordEvent,
+  { userId, person, provider, now }: SignIn & { userId: string },
+): Promise<LinkedAccount> {
+  const id = crypto.randomUUID()
+  const { accountId } = person
+  const moments = { createdAt: now, updatedAt: now }
+  const inserted = await trx
+    .insertInto('account')
+    .values({ id, userId, providerId: provider.id, accountId, password: null, ...moments })
+    .onConflict((conflict) => conflict.columns(['providerId', 'accountId']).doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (inserted === undefined) throw oauthError('ACCOUNT_TAKEN')
+  const detail = { provider: provider.id }
+  record({ type: 'oauth:account-linked', userId, actorId: null, at: now, detail })
+  return { id, userId }
+}
+
+/** Rejects an account that was unlinked meanwhile. @throws EndpointError `SIGN_IN_EXPIRED` */
+export async function requireAccount(trx: AuthTransaction, { id, userId }: LinkedAccount): Promise<void> {
+  const accounts = trx.selectFrom('account').select('id').where('id', '=', id)
+  const found = await accounts.where('userId', '=', userId).executeTakeFirst()
+  if (found === undefined) throw oauthError('SIGN_IN_EXPIRED')
+}

@@ -1,0 +1,136 @@
+import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
+import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import { beginSession } from '../../endpoints/issue-tokens.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
+import { AuthError, isAuthError } from '../../protocol/errors.ts'
+import { createAppCode } from './app-code.ts'
+import { oauthError } from './errors.ts'
+import {
+  findAccount,
+  findOrCreateAccount,
+  insertAccount,
+  type LinkedAccount,
+  requireAccount,
+} from './find-user.ts'
+import type { Flow } from './flow.ts'
+import { sendNotice } from './notices.ts'
+import type { Person, Proof } from './prove.ts'
+import type { Provider } from './providers.ts'
+import { withParameter } from './redirect-target.ts'
+import { resumeSession } from './resume-session.ts'
+import type { Settings } from './settings.ts'
+import { storeTokens } from './stored-tokens.ts'
+
+/** Clocks of the provider and of this server differ. */
+const CLOCK_TOLERANCE_SECONDS = 10
+
+interface Finishing {
+  readonly flow: Flow
+  readonly provider: Provider
+  readonly context: EndpointContext
+  readonly settings: Settings
+}
+
+interface Finished {
+  readonly redirect: string
+  readonly cookies: readonly string[]
+}
+
+/** Does what a visit to a provider was for. */
+export function finish(proof: Proof, finishing: Finishing): Promise<Finished> {
+  switch (finishing.flow.purpose) {
+    case 'sign-in':
+      return signIn(proof, finishing)
+    case 'link':
+      return link(proof, finishing)
+    case 'reauthenticate':
+      return reauthenticate(proof, finishing)
+  }
+}
+
+async function signIn(proof: Proof, { flow, provider, context, settings }: Finishing): Promise<Finished> {
+  const { person, tokens, acr } = proof
+  const now = context.config.now()
+  const account = await context.change((trx, record) =>
+    findOrCreateAccount(trx, record, { person, provider, now }),
+  )
+  const { userId } = account
+  await storeTokens(account, tokens, { provider, context })
+  if (account.isLinked) sendNotice('account-linked', { userId, provider }, { ...context, ...settings })
+  const methods = ['oauth', ...proof.amr]
+  if (flow.codeChallenge !== null) {
+    const code = await createAppCode(
+      { account, methods, acr, codeChallenge: flow.codeChallenge, flow },
+      context,
+    )
+    return { redirect: withParameter(flow.redirectTo, 'code', code), cookies: [] }
+  }
+  const { cookies } = await beginSession(userId, context, {
+    amr: methods,
+    acr,
+    rememberMe: Boolean(flow.remembered),
+    authorize: (trx) => requireAccount(trx, account),
+  }).catch(async (error: unknown) => {
+    if (isAuthError(error) && error.reason === 'ACCOUNT_BANNED') await recordBan(userId, context)
+    throw error
+  })
+  return { redirect: flow.redirectTo, cookies }
+}
+
+async function recordBan(userId: string, { change, config, address }: EndpointContext): Promise<void> {
+  const failure = { at: config.now(), userId, reason: 'ACCOUNT_BANNED', address } as const
+  await change(async (_trx, record) => record({ type: 'sign-in.failed', ...failure }))
+}
+
+async function link(proof: Proof, { flow, provider, context, settings }: Finishing): Promise<Finished> {
+  const { person, tokens } = proof
+  const caller = await resumeSession(flow, context)
+  const { userId } = caller.identity
+  const now = context.config.now()
+  let linked: LinkedAccount | undefined
+  const work = async (trx: AuthTransaction, record: RecordEvent) => {
+    const known = await findAccount(trx, { provider, ...person })
+    if (known !== undefined && known.userId !== userId) throw oauthError('ACCOUNT_TAKEN')
+    await requireOwnEmail(trx, record, { userId, person, now })
+    linked = known ?? (await insertAccount(trx, record, { userId, person, provider, now }))
+  }
+  const { cookies } = await renewSession(caller, { cause: 'factor-added', work })
+  if (linked !== undefined) await storeTokens(linked, tokens, { provider, context })
+  sendNotice('account-linked', { userId, provider }, { ...context, ...settings })
+  return { redirect: flow.redirectTo, cookies }
+}
+
+/**
+ * Rejects a user who hasn't proved that the email of the account is theirs: the owner of the address could
+ * take the account over later with a password reset, and this provider would still let the first one in.
+ */
+async function requireOwnEmail(
+  trx: AuthTransaction,
+  record: RecordEvent,
+  { userId, person, now }: { userId: string; person: Person; now: Date },
+): Promise<void> {
+  const users = trx.selectFrom('user').select(['email', 'emailVerified']).where('id', '=', userId)
+  const user = await users.executeTakeFirst()
+  if (user === undefined) throw new AuthError('SESSION_NOT_FOUND')
+  if (user.emailVerified) return
+  const { email } = user
+  if (!person.emailVerified || person.email !== email) throw oauthError('PROVIDER_EMAIL_UNVERIFIED')
+  const verified = { emailVerified: true, updatedAt: now }
+  await trx.updateTable('user').set(verified).where('id', '=', userId).execute()
+  record({ type: 'user.verified', userId, actorId: null, email, at: now })
+}
+
+async function reauthenticate(proof: Proof, { flow, provider, context }: Finishing): Promise<Finished> {
+  const begunAt = Math.floor(new Date(flow.createdAt).getTime() / 1000)
+  // Some providers ignore `max_age` and `prompt`, and return a sign-in of last week.
+  if (proof.authTime === null || proof.authTime < begunAt - CLOCK_TOLERANCE_SECONDS)
+    throw oauthError('REAUTHENTICATION_UNSUPPORTED')
+  const caller = await resumeSession(flow, context)
+  const work = async (trx: AuthTransaction) => {
+    const account = await findAccount(trx, { provider, ...proof.person })
+    if (account?.userId !== caller.identity.userId) throw oauthError('ACCOUNT_MISMATCH')
+  }
+  const methods = ['oauth', ...proof.amr]
+  const { cookies } = await renewSession(caller, { cause: 'reauthenticated', methods, work })
+  return { redirect: flow.redirectTo, cookies }
+}

@@ -1,0 +1,69 @@
+import type { AuthPlugin } from '../../endpoints/definition.ts'
+import { rateLimits } from '../internal.ts'
+import { listAccounts, unlinkAccount } from './accounts.ts'
+import { signInOauthCode } from './app-code.ts'
+import { callbacks } from './callback.ts'
+import { OAUTH_ERRORS } from './errors.ts'
+import { DEFAULT_LIMITS, type OauthOptions } from './options.ts'
+import type { ProviderToken, ProviderTokenQuery } from './provider-tokens.ts'
+import { createTokenReader } from './provider-tokens.ts'
+import { createProvider } from './providers.ts'
+import type { Settings } from './settings.ts'
+import { linkAccount, reauthenticateOauth, signInOauth } from './start.ts'
+import { migrations } from './tables.ts'
+
+export type OauthEndpoints = {
+  readonly signInOauth: ReturnType<typeof signInOauth>
+  readonly signInOauthCode: ReturnType<typeof signInOauthCode>
+  readonly reauthenticateOauth: ReturnType<typeof reauthenticateOauth>
+  readonly linkAccount: ReturnType<typeof linkAccount>
+  readonly listAccounts: ReturnType<typeof listAccounts>
+  readonly unlinkAccount: ReturnType<typeof unlinkAccount>
+}
+
+export interface OauthPlugin extends AuthPlugin<OauthEndpoints, Record<never, never>> {
+  /**
+   * Returns a user's access token for the API of a provider, refreshed if it expires within a minute. For the
+   * server's own code: it doesn't check who calls.
+   * @throws EndpointError `PROVIDER_TOKEN_MISSING` if the user must sign in with the provider again, or
+   * `PROVIDER_UNAVAILABLE`
+   */
+  getProviderToken(query: ProviderTokenQuery): Promise<ProviderToken>
+}
+
+/**
+ * Adds sign-in at OpenID and OAuth 2 providers. Needs `openid-client`. Register
+ * `<baseUrl>/api/auth/callback/<name>` as the callback URL at each provider.
+ * @example oauth({ providers: { github: { clientId: env.GITHUB_ID, clientSecret: env.GITHUB_SECRET } } })
+ * @throws ConfigurationError if a provider or a limit is invalid
+ */
+export function oauth(options: OauthOptions): OauthPlugin {
+  const entries = Object.entries(options.providers).map(([id, provider]) => [
+    id,
+    createProvider(id, provider),
+  ])
+  const providers: Settings['providers'] = Object.fromEntries(entries)
+  const settings: Settings = {
+    providers,
+    redirects: options.redirects ?? [],
+    errorTo: options.errorTo ?? '/',
+    sendEmail: options.sendEmail,
+    limits: rateLimits(DEFAULT_LIMITS, options.limits),
+  }
+  return {
+    id: 'oauth',
+    reasons: OAUTH_ERRORS,
+    migrations,
+    expiringTables: ['oauthFlow', 'oauthCode'],
+    getProviderToken: createTokenReader(providers),
+    endpoints: {
+      ...callbacks(settings),
+      signInOauth: signInOauth(settings),
+      signInOauthCode: signInOauthCode(settings),
+      reauthenticateOauth: reauthenticateOauth(settings),
+      linkAccount: linkAccount(settings),
+      listAccounts: listAccounts(settings),
+      unlinkAccount: unlinkAccount(settings),
+    },
+  }
+}

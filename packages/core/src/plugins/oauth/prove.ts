@@ -1,0 +1,135 @@
+import * as client from 'openid-client'
+import * as z from 'zod/mini'
+import { userImage, userName } from '../../endpoints/user-record.ts'
+import { isEndpointError } from '../../protocol/endpoint-error.ts'
+import { emailAddress } from '../internal.ts'
+import { oauthError } from './errors.ts'
+import { type Flow, secretsOf } from './flow.ts'
+import type { OauthPerson } from './options.ts'
+import { standard } from './presets.ts'
+import type { Provider } from './providers.ts'
+
+/** What a callback proved. */
+export interface Proof {
+  readonly person: Person
+  readonly tokens: client.TokenEndpointResponse & client.TokenEndpointResponseHelpers
+  /** What the provider says about the sign-in, from the ID token. */
+  readonly amr: readonly string[]
+  readonly acr: string | null
+  /** In seconds since 1970; null if unknown. */
+  readonly authTime: number | null
+}
+
+/** A person whose texts are valid. */
+export interface Person {
+  readonly accountId: string
+  readonly name: string | null
+  readonly email: string | null
+  readonly emailVerified: boolean
+  readonly image: string | null
+}
+
+/**
+ * Exchanges the code of a callback. Checks `state`, `iss` (RFC 9207), PKCE, and the ID token with its nonce.
+ * @throws EndpointError `SIGN_IN_CANCELED`, `SIGN_IN_FAILED`, or `PROVIDER_UNAVAILABLE`
+ */
+export async function prove(
+  parameters: URLSearchParams,
+  { provider, flow, redirectUri }: { provider: Provider; flow: Flow; redirectUri: string },
+): Promise<Proof> {
+  const config = await provider.connect()
+  // Behind a proxy, the host of the request may differ from the browser's.
+  const url = new URL(`?${parameters}`, redirectUri)
+  const state = parameters.get('state') ?? ''
+  const { nonce, codeVerifier } = await secretsOf(state, flow)
+  try {
+    const tokens = await client.authorizationCodeGrant(config, url, {
+      expectedState: state,
+      ...(provider.pkce !== false && { pkceCodeVerifier: codeVerifier }),
+      ...(provider.isOpenId && { expectedNonce: nonce, idTokenExpected: true }),
+    })
+    const claims = tokens.claims()
+    const person = await readPerson(tokens, provider, config)
+    return {
+      person: validPerson(person, flow.personName),
+      tokens,
+      amr: provider.trustAmr === true && provider.isOpenId ? readMethods(claims?.amr) : [],
+      acr: provider.isOpenId ? readText(claims?.acr) : null,
+      authTime: provider.isOpenId ? (claims?.auth_time ?? null) : null,
+    }
+  } catch (error) {
+    throw toRejection(error)
+  }
+}
+
+async function readPerson(
+  tokens: Proof['tokens'],
+  provider: Provider,
+  config: client.Configuration,
+): Promise<OauthPerson> {
+  const { access_token: token } = tokens
+  const { readPerson = ({ claims }) => standard(claims), userInfoEndpoint = '' } = provider
+  const get = async (path: string) => readJson(config, token, new URL(path, `${userInfoEndpoint}/`))
+  if (!provider.isOpenId) {
+    const claims = z.parse(anyObject, await readJson(config, token, new URL(userInfoEndpoint)))
+    return readPerson({ claims, get })
+  }
+  const claims = { ...tokens.claims() }
+  const { sub = '' } = claims
+  const hasUserInfo = config.serverMetadata().userinfo_endpoint !== undefined
+  const isShort = claims.email === undefined && hasUserInfo
+  // The library rejects a response about another `sub`.
+  const more = isShort ? await client.fetchUserInfo(config, token, sub) : {}
+  return { ...(await readPerson({ claims: { ...more, ...claims }, get })), accountId: sub }
+}
+
+const anyObject = z.record(z.string(), z.unknown())
+
+async function readJson(config: client.Configuration, token: string, url: URL): Promise<unknown> {
+  // GitHub rejects requests without a `User-Agent`.
+  const headers = new Headers({ accept: 'application/json', 'user-agent': 'sallyport' })
+  const response = await client.fetchProtectedResource(config, token, url, 'GET', undefined, headers)
+  if (!response.ok) throw new Error(`The provider responded with ${response.status}`)
+  return response.json()
+}
+
+/** Pages and emails contain these texts, and a provider checks them less than we do. */
+function validPerson(person: OauthPerson, postedName: string | null): Person {
+  const { data: accountId } = z.safeParse(
+    z.string().check(z.minLength(1), z.maxLength(255)),
+    person.accountId,
+  )
+  if (accountId === undefined) throw oauthError('SIGN_IN_FAILED', { cause: new Error('The id is missing') })
+  const email = z.safeParse(emailAddress, person.email).data ?? null
+  return {
+    accountId,
+    name: z.safeParse(userName, person.name).data ?? z.safeParse(userName, postedName).data ?? null,
+    email,
+    emailVerified: email !== null && person.emailVerified === true,
+    image: z.safeParse(userImage, person.image).data ?? null,
+  }
+}
+
+const methods = z.array(z.string().check(z.regex(/^[a-z0-9_-]{1,32}$/))).check(z.maxLength(16))
+
+function readMethods(amr: unknown): readonly string[] {
+  return z.safeParse(methods, amr).data ?? []
+}
+
+function readText(value: unknown): string | null {
+  return z.safeParse(z.string().check(z.minLength(1), z.maxLength(255)), value).data ?? null
+}
+
+/** Errors of our own configuration, which no other attempt can repair, and which the operator must see. */
+const MISCONFIGURED = new Set(['invalid_client', 'unauthorized_client', 'unsupported_grant_type'])
+
+export function toRejection(cause: unknown): Error {
+  if (isEndpointError(cause)) return cause
+  if (cause instanceof client.AuthorizationResponseError)
+    return oauthError(cause.error === 'access_denied' ? 'SIGN_IN_CANCELED' : 'SIGN_IN_FAILED', { cause })
+  const isRejected = cause instanceof client.ResponseBodyError && !MISCONFIGURED.has(cause.error)
+  const isInvalid = cause instanceof client.ClientError && !UNAVAILABLE.has(cause.code ?? '')
+  return oauthError(isRejected || isInvalid ? 'SIGN_IN_FAILED' : 'PROVIDER_UNAVAILABLE', { cause })
+}
+
+const UNAVAILABLE = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'])

@@ -1,0 +1,78 @@
+import { refreshTokenGrant } from 'openid-client'
+import type { AnyDatabase } from '../../database/database.ts'
+import type { EncryptionKeys } from '../../keys/encryption-keys.ts'
+import { isEndpointError } from '../../protocol/endpoint-error.ts'
+import { oauthError } from './errors.ts'
+import { toRejection } from './prove.ts'
+import type { Provider } from './providers.ts'
+import { readTokens, replaceTokens, type StoredTokens, type TokenOwner } from './stored-tokens.ts'
+
+/** Refreshed this long before it expires, so it lasts for a request. */
+const LEEWAY_SECONDS = 60
+
+/** Whose token, and where it is stored. */
+export interface ProviderTokenQuery {
+  readonly userId: string
+  readonly provider: string
+  readonly database: AnyDatabase
+  /** The `encryptionKeys` of the definition. */
+  readonly encryptionKeys: EncryptionKeys | null
+}
+
+/** An access token for the API of a provider. */
+export interface ProviderToken {
+  readonly accessToken: string
+  /** Null if the provider doesn't say. */
+  readonly expiresAt: Date | null
+  /** As granted; empty if the provider doesn't say. */
+  readonly scopes: readonly string[]
+}
+
+/** Creates the function that returns a user's token for the API of a provider, refreshed if necessary. */
+export function createTokenReader(
+  providers: Readonly<Record<string, Provider>>,
+): (query: ProviderTokenQuery) => Promise<ProviderToken> {
+  /** Refresh tokens often work once, so the callers of one process share a read and its refresh. */
+  const reading = new Map<string, Promise<ProviderToken>>()
+
+  return async function getProviderToken({ encryptionKeys, userId, database, ...query }) {
+    const provider = Object.hasOwn(providers, query.provider) ? providers[query.provider] : undefined
+    if (provider === undefined || encryptionKeys === null) throw oauthError('PROVIDER_TOKEN_MISSING')
+    const key = JSON.stringify([userId, provider.id])
+    const pending = reading.get(key) ?? readFresh({ userId, provider, encryptionKeys, database })
+    reading.set(key, pending)
+    try {
+      return await pending
+    } finally {
+      reading.delete(key)
+    }
+  }
+}
+
+async function readFresh(owner: TokenOwner): Promise<ProviderToken> {
+  const stored = await readTokens(owner)
+  const lastsUntil = stored.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
+  if (lastsUntil - LEEWAY_SECONDS * 1000 > Date.now()) return toToken(stored)
+  const refreshToken = await stored.refreshToken()
+  if (refreshToken === null) throw oauthError('PROVIDER_TOKEN_MISSING')
+  const config = await owner.provider.connect()
+  try {
+    await replaceTokens(stored, await refreshTokenGrant(config, refreshToken), owner)
+  } catch (error) {
+    // Another process may have used the refresh token meanwhile.
+    const current = await readTokens(owner)
+    if (current.updatedAt <= stored.updatedAt) throw toMissing(toRejection(error))
+  }
+  return toToken(await readTokens(owner))
+}
+
+async function toToken({ accessToken, expiresAt, scope }: StoredTokens): Promise<ProviderToken> {
+  const scopes = scope.split(' ').filter((name) => name !== '')
+  return { accessToken: await accessToken(), expiresAt, scopes }
+}
+
+/** A provider that rejects a refresh token has revoked it. */
+function toMissing(rejection: Error): Error {
+  const isRejected = isEndpointError(rejection) && rejection.code === 'SIGN_IN_FAILED'
+  return isRejected ? oauthError('PROVIDER_TOKEN_MISSING', { cause: rejection.cause }) : rejection
+}

@@ -1,0 +1,149 @@
+import * as z from 'zod/mini'
+import {
+  type AuthorizedContext,
+  defineEndpoint,
+  type Endpoint,
+  type EndpointContext,
+} from '../../endpoints/endpoint.ts'
+import { requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { reject } from '../../protocol/endpoint-error.ts'
+import { ConfigurationError } from '../../protocol/errors.ts'
+import { ENDPOINTS } from '../../protocol.ts'
+import { countAddress } from './attempts.ts'
+import { toAuthorizationUrl } from './authorization-url.ts'
+import { oauthError } from './errors.ts'
+import { createFlow } from './flow.ts'
+import { requireTarget, resolveTarget } from './redirect-target.ts'
+import type { Settings } from './settings.ts'
+
+export interface BeginOauthInput {
+  /** The name of a provider, such as `github`. */
+  provider: string
+  /** Where to return: a path of the app, or one of `redirects`. */
+  redirectTo: string
+  /** The page that gets `?error=CODE`. @default the page that called, or `redirectTo` */
+  errorTo?: string
+}
+
+export interface SignInOauthInput extends BeginOauthInput {
+  /** If false, the cookies expire with the browser session, and the session after a day. @default true */
+  rememberMe?: boolean
+  /**
+   * For an app: S256 of a random verifier (RFC 7636). `redirectTo` then gets `?code=`, which the app sends to
+   * `signInOauthCode` with the verifier.
+   */
+  codeChallenge?: string
+}
+
+export interface OauthUrlResponse {
+  /** The provider's page. Open it in this browser. */
+  url: string
+}
+
+const target = z.string().check(z.minLength(1), z.maxLength(2_048))
+const output = z.object({ url: z.string() })
+
+function fieldsFor({ providers }: Settings) {
+  return { provider: z.enum(Object.keys(providers)), redirectTo: target, errorTo: z.exactOptional(target) }
+}
+
+/** Begins a sign-in at a provider. */
+export function signInOauth(settings: Settings): Endpoint<SignInOauthInput, OauthUrlResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.signInOauth,
+    caller: 'anyone',
+    setsCookies: true,
+    input: z.strictObject({
+      ...fieldsFor(settings),
+      rememberMe: z.exactOptional(z.boolean()),
+      codeChallenge: z.exactOptional(z.string().check(z.regex(/^[\w-]{43}$/))),
+    }),
+    output,
+    async run({ rememberMe: remembered, codeChallenge = null, ...input }, context) {
+      await countAddress('start', context, settings)
+      // Without cookies, only the verifier ties the sign-in to its app.
+      if (context.sessionTransport === 'header' && codeChallenge === null)
+        throw reject('INVALID_INPUT', { fields: ['codeChallenge'] })
+      return begin(input, { purpose: 'sign-in', remembered, codeChallenge }, context, settings)
+    },
+  })
+}
+
+/** Begins to link a provider to the caller's account. */
+export function linkAccount(settings: Settings): Endpoint<BeginOauthInput, OauthUrlResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.linkAccount,
+    caller: 'fresh-user',
+    setsCookies: true,
+    input: z.strictObject(fieldsFor(settings)),
+    output,
+    async run(input, context) {
+      const session = await requireBrowser(context, settings)
+      return begin(input, { purpose: 'link', codeChallenge: null, ...session }, context, settings)
+    },
+  })
+}
+
+/** Begins to confirm at a linked provider that it is the user. */
+export function reauthenticateOauth(settings: Settings): Endpoint<BeginOauthInput, OauthUrlResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.reauthenticateOauth,
+    caller: 'user',
+    setsCookies: true,
+    input: z.strictObject(fieldsFor(settings)),
+    output,
+    async run(input, context) {
+      const session = await requireBrowser(context, settings)
+      if (settings.providers[input.provider]?.isOpenId !== true)
+        throw oauthError('REAUTHENTICATION_UNSUPPORTED')
+      const linked = context.database.db
+        .selectFrom('account')
+        .select('id')
+        .where('userId', '=', session.userId)
+      const account = await linked.where('providerId', '=', input.provider).executeTakeFirst()
+      if (account === undefined) throw oauthError('ACCOUNT_NOT_FOUND')
+      return begin(input, { purpose: 'reauthenticate', codeChallenge: null, ...session }, context, settings)
+    },
+  })
+}
+
+/** Returns the session that a callback must belong to. The callback comes with cookies only. */
+async function requireBrowser(context: AuthorizedContext, { limits }: Settings) {
+  const { userId, sessionId, version } = context.identity
+  await context.limit(`oauth:user:${userId}`, limits.user)
+  if (context.sessionTransport === 'header') throw oauthError('BROWSER_REQUIRED')
+  await requireSessionSecret(context)
+  return { userId, sessionId, version }
+}
+
+type Beginning = Pick<
+  Parameters<typeof createFlow>[0],
+  'purpose' | 'codeChallenge' | 'userId' | 'sessionId' | 'version'
+> & {
+  remembered?: boolean | undefined
+}
+
+async function begin(
+  input: BeginOauthInput,
+  { remembered = true, ...beginning }: Beginning,
+  context: EndpointContext,
+  { providers, redirects }: Settings,
+) {
+  const { config, request } = context
+  const provider = providers[input.provider]
+  if (provider === undefined) throw reject('INVALID_INPUT', { fields: ['provider'] })
+  if (config.cookies.sameSite === 'none' && beginning.codeChallenge === null)
+    throw new ConfigurationError(
+      "oauth() doesn't work with cookieSameSite: 'none': browsers keep separate cookies for the callback. Serve the API on the site of the app.",
+    )
+  const targets = { config, redirects }
+  const redirectTo = requireTarget('redirectTo', input.redirectTo, targets)
+  const caller = resolveTarget(request.header('referer') ?? '', targets)
+  const errorTo =
+    input.errorTo === undefined ? (caller ?? redirectTo) : requireTarget('errorTo', input.errorTo, targets)
+  // Before the row exists: the provider may not respond.
+  const metadata = await provider.connect()
+  const flow = await createFlow({ ...beginning, remembered, redirectTo, errorTo }, provider, context)
+  const url = await toAuthorizationUrl(metadata, flow, { provider, config, purpose: beginning.purpose })
+  return { body: { url: url.href }, cookies: flow.cookies }
+}

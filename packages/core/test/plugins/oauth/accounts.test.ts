@@ -1,0 +1,148 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { readAudit } from '../../support/read-audit.ts'
+import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
+import { CLIENT, startOidcServer } from './oidc-server.ts'
+
+const acme = await startOidcServer()
+const { auth, open, emails } = await createOauthAuth({
+  providers: { acme: { ...CLIENT, issuer: acme.issuer } },
+})
+
+let user: { userId: string; email: string }
+let browser: Browser
+beforeEach(async () => {
+  acme.person = newPerson()
+  user = await auth.createUser()
+  await auth.db.updateTable('user').set({ emailVerified: true }).where('id', '=', user.userId).execute()
+  browser = open()
+  await browser.signIn(user.email)
+})
+
+const providersOf = async (from = browser) =>
+  (await from.call('listAccounts')).body.accounts.map(({ provider }: { provider: string }) => provider)
+const idOf = async (name: string, from = browser) =>
+  (await from.call('listAccounts')).body.accounts.find(
+    ({ provider }: { provider: string }) => provider === name,
+  ).id
+
+describe('linking a provider', () => {
+  test('adds a way to sign in, replaces the credentials, and sends an email', async () => {
+    const copy = open()
+    copy.cookie = browser.cookie
+    expect((await browser.go('linkAccount')).page).toBe('/home')
+    expect((await providersOf()).sort()).toEqual(['acme', 'credential'])
+    expect((await copy.call('getSession')).status).toBe('401 TOKEN_INVALID')
+    const audit = await readAudit(auth, user.userId)
+    expect(audit).toContainEqual(expect.objectContaining({ type: 'oauth:account-linked', provider: 'acme' }))
+    const notice = { kind: 'account-linked', to: user.email, provider: 'acme' }
+    await expect.poll(() => emails).toContainEqual(expect.objectContaining(notice))
+    const laptop = open()
+    await laptop.go('signInOauth')
+    expect((await laptop.call('getSession')).body.user.id).toBe(user.userId)
+  })
+
+  test('works after the JWT has expired at the provider', async () => {
+    const { body } = await browser.call('linkAccount', ACME)
+    const url = await browser.visit(body.url)
+    browser.cookie = browser.cookie.replace(/service\.jwt=[^;]*; /, '')
+    expect((await browser.open(url)).page).toBe('/home')
+  })
+
+  test('needs a recent sign-in', async () => {
+    auth.clock.advance(14 * 60)
+    await browser.call('token')
+    auth.clock.advance(120)
+    expect((await browser.call('linkAccount', ACME)).status).toBe('403 SESSION_NOT_FRESH')
+  })
+
+  test.each([
+    ['signed out', () => auth.api.signOut({ request: requestOf(browser) }), 'SESSION_NOT_FOUND'],
+    [
+      'been banned',
+      () => auth.db.updateTable('user').set({ banned: true }).where('id', '=', user.userId).execute(),
+      'ACCOUNT_BANNED',
+    ],
+    ['replaced its credentials', () => replaceElsewhere(), 'TOKEN_INVALID'],
+  ])('is rejected if the user has %s meanwhile', async (_name, change, code) => {
+    const { body } = await browser.call('linkAccount', ACME)
+    const url = await browser.visit(body.url)
+    await change()
+    expect((await browser.open(url)).page).toBe(`/sign-in?error=${code}`)
+    const rows = auth.db.selectFrom('account').select('id').where('userId', '=', user.userId)
+    expect(await rows.execute()).toHaveLength(1)
+  })
+
+  const requestOf = ({ cookie }: Browser) =>
+    new Request('http://localhost:3000', { method: 'POST', headers: { cookie, 'x-sallyport': '1' } })
+
+  async function replaceElsewhere(): Promise<void> {
+    const tab = open()
+    tab.cookie = browser.cookie.replace(/; service\.oauth=[^;]*|service\.oauth=[^;]*; /, '')
+    expect((await tab.call('revokeCopies')).status).toBe('200')
+  }
+
+  test('needs the session cookie, not only a JWT', async () => {
+    browser.cookie = browser.cookie.replace(/; service\.session=[^;]*/, '')
+    expect((await browser.call('linkAccount', ACME)).status).toBe('400 SESSION_SECRET_REQUIRED')
+  })
+})
+
+describe('unlinking a provider', () => {
+  test('removes it, ends the other sessions, and sends an email', async () => {
+    await browser.go('linkAccount')
+    const laptop = open()
+    await laptop.go('signInOauth')
+    const accountId = await idOf('acme')
+    expect((await browser.call('unlinkAccount', { accountId })).status).toBe('200')
+    expect(await providersOf()).toEqual(['credential'])
+    expect((await laptop.call('getSession')).status).toBe('401 SESSION_NOT_FOUND')
+    expect(await readAudit(auth, user.userId)).toContainEqual(
+      expect.objectContaining({ type: 'oauth:account-unlinked', provider: 'acme' }),
+    )
+    const notice = { kind: 'account-unlinked', to: user.email, provider: 'acme' }
+    await expect.poll(() => emails).toContainEqual(expect.objectContaining(notice))
+  })
+
+  test('is rejected for the last way to sign in', async () => {
+    const other = open()
+    await other.go('signInOauth')
+    const accountId = await idOf('acme', other)
+    expect((await other.call('unlinkAccount', { accountId })).status).toBe('409 LAST_ACCOUNT')
+    expect(await providersOf(other)).toEqual(['acme'])
+  })
+
+  test('is rejected if all that is left is a password that was removed', async () => {
+    await browser.go('linkAccount')
+    const passwords = auth.db.updateTable('account').set({ password: null })
+    await passwords.where('userId', '=', user.userId).where('providerId', '=', 'credential').execute()
+    const accountId = await idOf('acme')
+    expect((await browser.call('unlinkAccount', { accountId })).status).toBe('409 LAST_ACCOUNT')
+  })
+
+  test('is rejected for the account of another user, and for the password', async () => {
+    const other = open()
+    await other.go('signInOauth')
+    const [foreign, own] = [await idOf('acme', other), await idOf('credential')]
+    for (const accountId of [foreign, own])
+      expect((await browser.call('unlinkAccount', { accountId })).status).toBe('404 ACCOUNT_NOT_FOUND')
+  })
+
+  test('ends a sign-in that still needs a second factor', async () => {
+    await browser.go('linkAccount')
+    const expiresAt = new Date(auth.clock.now().getTime() + 600_000)
+    const row = { userId: user.userId, amr: '[]', acr: null, remembered: true, attempts: 0, expiresAt }
+    const challenge = { id: crypto.randomUUID(), ...row }
+    await auth.db.insertInto('sallyport.challenge').values(challenge).execute()
+    await browser.call('unlinkAccount', { accountId: await idOf('acme') })
+    const open = auth.db.selectFrom('sallyport.challenge').select('id').where('userId', '=', user.userId)
+    expect(await open.execute()).toEqual([])
+  })
+
+  test('lets the person in at the provider begin a new account only', async () => {
+    await browser.go('linkAccount')
+    await browser.call('unlinkAccount', { accountId: await idOf('acme') })
+    const laptop = open()
+    await laptop.go('signInOauth')
+    expect((await laptop.call('getSession')).body.user.id).not.toBe(user.userId)
+  })
+})

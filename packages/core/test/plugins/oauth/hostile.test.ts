@@ -1,0 +1,268 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
+import { startLocalProvider } from './local-provider.ts'
+import { CLIENT } from './oidc-server.ts'
+
+const [acme, evil] = await Promise.all([
+  startLocalProvider(),
+  startLocalProvider({ authorization_response_iss_parameter_supported: true }),
+])
+const failures: unknown[] = []
+const { auth, open } = await createOauthAuth(
+  {
+    providers: {
+      acme: { ...CLIENT, issuer: acme.issuer },
+      evil: { ...CLIENT, issuer: evil.issuer },
+      // Each has only one of PKCE and the nonce.
+      'without-pkce': { ...CLIENT, issuer: acme.issuer, pkce: false },
+      plain: {
+        ...CLIENT,
+        authorizationEndpoint: `${acme.issuer}/authorize`,
+        tokenEndpoint: `${acme.issuer}/token`,
+        userInfoEndpoint: `${acme.issuer}/me`,
+      },
+    },
+    errorTo: '/help',
+  },
+  { onFailure: (failure) => void failures.push(failure) },
+)
+
+let browser: Browser
+beforeEach(() => {
+  for (const provider of [acme, evil])
+    Object.assign(provider, {
+      person: newPerson(),
+      alter: (claims: object) => claims,
+      alterTokens: (tokens: object) => tokens,
+      signsWithStrangeKey: false,
+      added: {},
+      tokenStatus: 200,
+    })
+  browser = open()
+})
+
+const countRows = async () =>
+  Promise.all(
+    (['user', 'account', 'session'] as const).map(
+      async (table) => (await auth.db.selectFrom(table).select('id').execute()).length,
+    ),
+  )
+
+let before: number[]
+beforeEach(async () => {
+  before = await countRows()
+})
+
+async function expectRejection(go: Promise<{ status: number; page: string }>, page: string): Promise<void> {
+  expect(await go).toMatchObject({ status: 303, page })
+  expect(browser.cookie).not.toContain('service.session')
+  expect(await countRows()).toEqual(before)
+}
+
+const begin = async (from = browser, provider = 'acme') =>
+  from.visit((await from.call('signInOauth', { ...ACME, provider })).body.url)
+
+const FAILED = '/sign-in?error=SIGN_IN_FAILED'
+const EXPIRED = '/help?error=SIGN_IN_EXPIRED'
+
+describe('a callback is rejected', () => {
+  const altered = async (alter: (parameters: URLSearchParams) => void, url = begin()) => {
+    const changed = new URL(await url)
+    alter(changed.searchParams)
+    return browser.open(changed.href)
+  }
+
+  test.each([
+    ['another state', (query: URLSearchParams) => query.set('state', 'another'), EXPIRED],
+    ['no state', (query: URLSearchParams) => query.delete('state'), EXPIRED],
+    ['no code', (query: URLSearchParams) => query.delete('code'), FAILED],
+    ['a made-up code', (query: URLSearchParams) => query.set('code', crypto.randomUUID()), FAILED],
+    ['an error of the provider', (query: URLSearchParams) => query.set('error', 'server_error'), FAILED],
+    ['another issuer', (query: URLSearchParams) => query.set('iss', 'https://evil.example'), FAILED],
+  ])('with %s', (_name, alter, page) => expectRejection(altered(alter), page))
+
+  test('in a browser that has begun none', async () => {
+    const url = await begin(open())
+    await expectRejection(browser.open(url), EXPIRED)
+  })
+
+  test('in a browser that has begun another one', async () => {
+    const url = await begin(open())
+    await begin()
+    await expectRejection(browser.open(url), EXPIRED)
+  })
+
+  test('after ten minutes', async () => {
+    const url = await begin()
+    auth.clock.advance(10 * 60)
+    await expectRejection(browser.open(url), EXPIRED)
+  })
+
+  test('for a state that was used, even if the provider accepts the code again', async () => {
+    const url = await begin()
+    const thief = open()
+    thief.cookie = browser.cookie
+    expect((await browser.open(url)).page).toBe('/home')
+    const replayed = new URL(url)
+    replayed.searchParams.set('code', new URL(await begin(open())).searchParams.get('code') ?? '')
+    expect((await thief.open(replayed.href)).page).toBe(EXPIRED)
+    expect(thief.cookie).not.toContain('service.session')
+  })
+
+  test('for a state that failed once', async () => {
+    const url = await begin()
+    const cookie = browser.cookie
+    const changed = new URL(url)
+    changed.searchParams.set('code', 'wrong')
+    await expectRejection(browser.open(changed.href), FAILED)
+    browser.cookie = cookie
+    await expectRejection(browser.open(url), EXPIRED)
+  })
+
+  test.each([
+    ['acme', 'PKCE and the nonce'],
+    ['plain', 'PKCE'],
+    ['without-pkce', 'the nonce'],
+  ])('at %s with the code of another browser, to which %s binds it', async (provider) => {
+    acme.resources.set('/me', acme.person)
+    expect((await open().go('signInOauth', { ...ACME, provider })).page).toBe('/home')
+    before = await countRows()
+    const stolen = new URL(await begin(open(), provider)).searchParams.get('code') ?? ''
+    const inject = (query: URLSearchParams) => query.set('code', stolen)
+    await expectRejection(altered(inject, begin(browser, provider)), FAILED)
+  })
+
+  test('if another request with the same state is a moment earlier', async () => {
+    const url = await begin()
+    const pages = await Promise.all([browser.open(url), browser.open(url)])
+    expect(pages.map(({ page }) => page).sort()).toEqual([EXPIRED, '/home'])
+  })
+
+  test('with a code that was requested without PKCE and nonce', async () => {
+    const request = { response_type: 'code', client_id: CLIENT.clientId, scope: 'openid' }
+    const redirectUri = 'http://localhost:3000/api/auth/callback/acme'
+    const query = new URLSearchParams({ ...request, redirect_uri: redirectUri })
+    const injected = new URL(await open().visit(`${acme.issuer}/authorize?${query}`))
+    const code = injected.searchParams.get('code') ?? ''
+    await expectRejection(
+      altered((parameters) => parameters.set('code', code)),
+      FAILED,
+    )
+  })
+
+  test('at the callback of another provider', async () => {
+    const url = new URL(await begin())
+    url.pathname = '/api/auth/callback/evil'
+    url.searchParams.set('iss', evil.issuer)
+    await expectRejection(browser.open(url.href), EXPIRED)
+    expect(evil.tokenRequests).toEqual([])
+  })
+
+  test('without the issuer that the provider announces', async () => {
+    await expectRejection(
+      begin(browser, 'evil').then((url) => browser.open(url)),
+      FAILED,
+    )
+    evil.added = { iss: evil.issuer }
+    expect((await browser.open(await begin(browser, 'evil'))).page).toBe('/home')
+  })
+
+  test('twice with the same parameter', async () => {
+    const response = await browser.open(`${await begin()}&state=another`)
+    expect(response.status).toBe(400)
+  })
+
+  test('in a frame or as an image', async () => {
+    const url = await begin()
+    const headers = { cookie: browser.cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'iframe' }
+    const response = await auth.handler(
+      new Request(url, { headers: { ...headers, 'sec-fetch-mode': 'navigate' } }),
+    )
+    expect([response.status, (await response.json()).code]).toEqual([403, 'ORIGIN_REJECTED'])
+  })
+})
+
+test('callbacks are limited by address, before anything else', async () => {
+  const limits = { address: { points: 2, duration: 60 } }
+  const limited = await createOauthAuth({
+    providers: { acme: { ...CLIENT, issuer: acme.issuer } },
+    limits,
+  })
+  const other = limited.open()
+  const url = 'http://localhost:3000/api/auth/callback/acme?state=guess'
+  for (let count = 0; count < 2; count++) expect((await other.open(url)).page).toBe('/?error=SIGN_IN_EXPIRED')
+  expect((await other.open(url)).page).toBe('/?error=RATE_LIMITED')
+})
+
+test('metadata that name an endpoint on another host without https are rejected', async () => {
+  const careless = await startLocalProvider({ token_endpoint: 'http://careless.example/token' })
+  const { open: openOther } = await createOauthAuth(
+    { providers: { acme: { ...CLIENT, issuer: careless.issuer } } },
+    { onFailure: () => {} },
+  )
+  expect((await openOther().call('signInOauth', ACME)).status).toBe('503 PROVIDER_UNAVAILABLE')
+})
+
+describe('an ID token is rejected', () => {
+  test.each([
+    ['for another app', { aud: 'another-app' }],
+    ['of another issuer', { iss: 'https://evil.example' }],
+    ['that has expired', { exp: 1 }],
+    ['with another nonce', { nonce: 'another' }],
+    ['without a nonce', { nonce: undefined }],
+    ['without a subject', { sub: undefined }],
+  ])('%s', async (_name, changes) => {
+    acme.alter = (claims) => Object.assign(claims, changes)
+    await expectRejection(browser.go('signInOauth'), FAILED)
+  })
+
+  test('that the provider has not signed', async () => {
+    acme.signsWithStrangeKey = true
+    await expectRejection(browser.go('signInOauth'), FAILED)
+  })
+
+  test('that is missing', async () => {
+    acme.alterTokens = ({ id_token: _removed, ...tokens }) => tokens
+    await expectRejection(browser.go('signInOauth'), FAILED)
+  })
+})
+
+describe('a failure of the provider', () => {
+  test('is reported to the operator, and not to the user', async () => {
+    failures.length = 0
+    acme.tokenStatus = 500
+    await expectRejection(browser.go('signInOauth'), '/sign-in?error=PROVIDER_UNAVAILABLE')
+    expect(failures).toHaveLength(1)
+  })
+
+  test('that the user caused is not reported', async () => {
+    failures.length = 0
+    const url = new URL(await begin())
+    url.searchParams.set('code', 'wrong')
+    await expectRejection(browser.open(url.href), FAILED)
+    expect(failures).toEqual([])
+  })
+})
+
+describe('what an ID token says about the sign-in', () => {
+  const claims = { amr: ['pwd', 'otp'], acr: 'urn:example:silver' }
+
+  test('gives the session its acr, and no method unless they are trusted', async () => {
+    acme.alter = (given) => ({ ...given, ...claims })
+    await browser.go('signInOauth')
+    const { body } = await browser.call('getSession')
+    expect(body.session.amr).toEqual(['oauth'])
+    const row = await auth.db.selectFrom('session').select('acr').where('id', '=', body.session.id).execute()
+    expect(row).toEqual([{ acr: 'urn:example:silver' }])
+  })
+
+  test('adds its methods with trustAmr', async () => {
+    const trusting = await createOauthAuth({
+      providers: { acme: { ...CLIENT, issuer: acme.issuer, trustAmr: true } },
+    })
+    acme.alter = (given) => ({ ...given, ...claims })
+    const other = trusting.open()
+    await other.go('signInOauth')
+    expect((await other.call('getSession')).body.session.amr).toEqual(['oauth', 'pwd', 'otp'])
+  })
+})

@@ -1,0 +1,81 @@
+import { defineAuthConfig, staticJwks } from '@sallyport/core'
+import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
+import { createSigningKey } from '@sallyport/core/internal/auth'
+import { oauth } from '@sallyport/core/plugins/oauth'
+import { openPostgres } from '@sallyport/core/postgres'
+import { afterAll, expect, test } from 'vitest'
+import { testPostgres } from '../../support/postgres.ts'
+import { ACME, newPerson, openBrowser } from './browser.ts'
+import { startLocalProvider } from './local-provider.ts'
+import { CLIENT } from './oidc-server.ts'
+
+const [acme, other] = await Promise.all([startLocalProvider(), startLocalProvider()])
+const opened = await openPostgres(await (await testPostgres()).createDatabase('app'))
+afterAll(opened.close)
+const signingKeys = { keys: [await createSigningKey()] }
+const plugin = oauth({
+  providers: { acme: { ...CLIENT, issuer: acme.issuer }, other: { ...CLIENT, issuer: other.issuer } },
+})
+const definition = defineAuth({
+  config: defineAuthConfig({
+    baseUrl: 'http://localhost:3000',
+    jwks: staticJwks(parseSigningKeys(signingKeys).publicJwks),
+  }),
+  signingKeys,
+  encryptionKeys: Buffer.alloc(32, 7).toString('base64'),
+  plugins: [plugin],
+})
+const auth = await createAuth(definition, opened, { pruneEverySeconds: 0 })
+const atOther = { ...ACME, provider: 'other' }
+
+test('PostgreSQL has a whole life of an account', async () => {
+  acme.person = newPerson()
+  other.person = newPerson()
+  const browser = openBrowser(auth)
+  expect((await browser.go('signInOauth')).page).toBe('/home')
+  expect((await browser.go('linkAccount', atOther)).page).toBe('/home')
+  const { accounts } = (await browser.call('listAccounts')).body
+  expect(accounts.map(({ provider }: { provider: string }) => provider)).toEqual(['acme', 'other'])
+  const userId = (await browser.call('getSession')).body.user.id
+  const { encryptionKeys } = definition
+  const query = { userId, provider: 'acme', database: auth.database, encryptionKeys }
+  expect((await plugin.getProviderToken(query)).accessToken).toEqual(expect.any(String))
+  expect((await browser.call('unlinkAccount', { accountId: accounts[0].id })).status).toBe('200')
+  expect((await browser.call('unlinkAccount', { accountId: accounts[1].id })).status).toBe('409 LAST_ACCOUNT')
+  await expect(plugin.getProviderToken(query)).rejects.toMatchObject({ code: 'PROVIDER_TOKEN_MISSING' })
+})
+
+test('of several callbacks with one state, one begins a session', async () => {
+  acme.person = newPerson()
+  const browser = openBrowser(auth)
+  const url = await browser.visit((await browser.call('signInOauth', ACME)).body.url)
+  const landings = await Promise.all(Array.from({ length: 5 }, () => browser.open(url)))
+  expect(landings.filter(({ page }) => page === '/home')).toHaveLength(1)
+})
+
+test('of two browsers that link one account to two users, one succeeds', async () => {
+  const people = [newPerson(), newPerson()]
+  const urls: string[] = []
+  const browsers = [openBrowser(auth), openBrowser(auth)]
+  other.person = newPerson()
+  for (const [index, browser] of browsers.entries()) {
+    acme.person = people[index] ?? newPerson()
+    await browser.go('signInOauth')
+    urls.push(await browser.visit((await browser.call('linkAccount', atOther)).body.url))
+  }
+  const landings = await Promise.all(browsers.map((browser, index) => browser.open(urls[index] ?? '')))
+  const pages = landings.map(({ page }) => page).sort()
+  expect(pages).toEqual(['/home', '/sign-in?error=ACCOUNT_TAKEN'])
+})
+
+test('two first sign-ins of one person at once create one user', async () => {
+  acme.person = newPerson()
+  const browsers = [openBrowser(auth), openBrowser(auth)]
+  const urls = await Promise.all(
+    browsers.map(async (browser) => browser.visit((await browser.call('signInOauth', ACME)).body.url)),
+  )
+  await Promise.all(browsers.map((browser, index) => browser.open(urls[index] ?? '')))
+  const { email = '' } = acme.person
+  const users = await opened.db.selectFrom('user').select('id').where('email', '=', email).execute()
+  expect(users).toHaveLength(1)
+})

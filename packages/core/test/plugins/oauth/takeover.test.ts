@@ -1,0 +1,157 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
+import { startLocalProvider } from './local-provider.ts'
+import { CLIENT, startOidcServer } from './oidc-server.ts'
+
+const acme = await startOidcServer()
+const other = await startLocalProvider()
+const { auth, open, emails } = await createOauthAuth({
+  providers: {
+    acme: { ...CLIENT, issuer: acme.issuer },
+    other: { ...CLIENT, issuer: other.issuer },
+    company: { ...CLIENT, issuer: other.issuer, linkByEmail: false },
+  },
+})
+
+let ada: ReturnType<typeof newPerson>
+let browser: Browser
+beforeEach(() => {
+  ada = newPerson()
+  acme.person = ada
+  other.person = ada
+  browser = open()
+})
+
+const EXISTS = '/sign-in?error=ACCOUNT_EXISTS'
+const UNVERIFIED = '/sign-in?error=PROVIDER_EMAIL_UNVERIFIED'
+const at = (provider: string) => ({ ...ACME, provider })
+
+async function createVerifiedUser(email: string): Promise<string> {
+  const { userId } = await auth.createUser({ email })
+  await auth.db.updateTable('user').set({ emailVerified: true }).where('id', '=', userId).execute()
+  return userId
+}
+
+describe('a first sign-in with the email of a user', () => {
+  test('does not enter an account that was registered by someone who never verified the address', async () => {
+    await auth.createUser({ email: ada.email })
+    expect((await browser.go('signInOauth')).page).toBe(EXISTS)
+    expect(browser.cookie).toBe('')
+  })
+
+  test('finds the user if both sides have verified it, and sends a notice', async () => {
+    const userId = await createVerifiedUser(ada.email)
+    acme.person = { ...ada, email: ada.email.toUpperCase() }
+    expect((await browser.go('signInOauth')).page).toBe('/home')
+    expect((await browser.call('getSession')).body.user.id).toBe(userId)
+    const notice = { kind: 'account-linked', to: ada.email, provider: 'acme' }
+    await expect.poll(() => emails).toContainEqual(expect.objectContaining(notice))
+  })
+
+  test.each([
+    ['says is not verified', false],
+    ['says nothing about', undefined],
+  ])(
+    'is rejected if it is one that the provider %s, whether a user has it or not',
+    async (_name, verified) => {
+      const person = { sub: ada.sub, name: ada.name, email: ada.email }
+      other.person = { ...person, ...(verified !== undefined && { email_verified: verified }) }
+      expect((await browser.go('signInOauth', at('other'))).page).toBe(UNVERIFIED)
+      await createVerifiedUser(ada.email)
+      expect((await browser.go('signInOauth', at('other'))).page).toBe(UNVERIFIED)
+      expect(browser.cookie).toBe('')
+    },
+  )
+
+  test('is rejected at a provider whose customers can set any email', async () => {
+    await createVerifiedUser(ada.email)
+    expect((await browser.go('signInOauth', at('company'))).page).toBe(EXISTS)
+  })
+
+  test('does not enter the account of the former owner of a recycled address', async () => {
+    await browser.go('signInOauth')
+    acme.person = { ...newPerson(), email: ada.email }
+    const stranger = open()
+    expect((await stranger.go('signInOauth')).page).toBe(EXISTS)
+    expect(stranger.cookie).toBe('')
+  })
+})
+
+describe('another sub', () => {
+  test('is another account, whatever else is equal', async () => {
+    await browser.go('signInOauth')
+    acme.person = { ...ada, sub: crypto.randomUUID(), email: `new-${ada.email}` }
+    const stranger = open()
+    await stranger.go('signInOauth')
+    const users = await Promise.all([browser, stranger].map((each) => each.call('getSession')))
+    expect(users[0]?.body.user.id).not.toBe(users[1]?.body.user.id)
+  })
+
+  test('of the same name at another provider is another account', async () => {
+    await browser.go('signInOauth')
+    other.person = { ...newPerson(), sub: ada.sub }
+    const stranger = open()
+    await stranger.go('signInOauth', at('other'))
+    const users = await Promise.all([browser, stranger].map((each) => each.call('getSession')))
+    expect(users[0]?.body.user.id).not.toBe(users[1]?.body.user.id)
+  })
+
+  test('in UserInfo than in the ID token is rejected', async () => {
+    const local = await startLocalProvider({ userinfo_endpoint: `${other.issuer}/userinfo` })
+    const mixed = await createOauthAuth({ providers: { acme: { ...CLIENT, issuer: local.issuer } } })
+    local.person = { sub: ada.sub }
+    const read = async (sub: string) => {
+      other.resources.set('/userinfo', { ...ada, sub })
+      return (await mixed.open().go('signInOauth')).page
+    }
+    expect(await read('someone-else')).toBe('/sign-in?error=SIGN_IN_FAILED')
+    expect(await read(ada.sub)).toBe('/home')
+  })
+})
+
+describe('a link', () => {
+  test('is rejected for a user who may have registered with the address of someone else', async () => {
+    const { email } = await auth.createUser()
+    await browser.signIn(email)
+    expect((await browser.go('linkAccount')).page).toBe(UNVERIFIED)
+    expect((await browser.call('listAccounts')).body.accounts).toHaveLength(1)
+  })
+
+  test('with a provider that has verified the same address verifies it', async () => {
+    await auth.createUser({ email: ada.email })
+    await browser.signIn(ada.email)
+    expect((await browser.go('linkAccount')).page).toBe('/home')
+    expect((await browser.call('getSession')).body.user.emailVerified).toBe(true)
+  })
+
+  test('is rejected if the account is linked to another user', async () => {
+    await open().go('signInOauth')
+    const email = `b-${ada.email}`
+    await createVerifiedUser(email)
+    await browser.signIn(email)
+    expect((await browser.go('linkAccount')).page).toBe('/sign-in?error=ACCOUNT_TAKEN')
+  })
+
+  test('can not be finished by a browser that was lured to the callback', async () => {
+    await createVerifiedUser(`v-${ada.email}`)
+    const attacker = open()
+    await createVerifiedUser(`a-${ada.email}`)
+    await attacker.signIn(`a-${ada.email}`)
+    const { body } = await attacker.call('linkAccount', ACME)
+    const url = await attacker.visit(body.url)
+    await browser.signIn(`v-${ada.email}`)
+    expect((await browser.open(url)).page).toBe('/?error=SIGN_IN_EXPIRED')
+    expect((await browser.call('listAccounts')).body.accounts).toHaveLength(1)
+  })
+
+  test('is rejected once another user has signed in in this browser', async () => {
+    await createVerifiedUser(`a-${ada.email}`)
+    await createVerifiedUser(`b-${ada.email}`)
+    await browser.signIn(`a-${ada.email}`)
+    const { body } = await browser.call('linkAccount', ACME)
+    const url = await browser.visit(body.url)
+    await browser.signIn(`b-${ada.email}`)
+    expect((await browser.open(url)).page).toBe('/sign-in?error=SESSION_NOT_FOUND')
+    expect((await browser.call('listAccounts')).body.accounts).toHaveLength(1)
+  })
+})
