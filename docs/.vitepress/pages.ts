@@ -24,7 +24,16 @@ export const GROUPS: readonly Group[] = [
     text: 'Start',
     pages: [
       'README',
-      ...docs('install', 'protect', 'sign-in', 'oauth', 'passkeys', 'email-codes', 'second-factors', 'first-admin'),
+      ...docs(
+        'install',
+        'protect',
+        'sign-in',
+        'oauth',
+        'passkeys',
+        'email-codes',
+        'second-factors',
+        'first-admin',
+      ),
     ],
   },
   {

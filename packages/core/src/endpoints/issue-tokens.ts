@@ -33,7 +33,7 @@ export async function beginSession(
 
 /** Completes a sign-in whose second factor the user has just proved by this method. */
 export async function completeSignIn(
-  { id, userId, amr, acr, rememberMe }: OpenChallenge,
+  { id, userId, amr, acr, rememberMe, authorize }: OpenChallenge & Pick<SignInOptions, 'authorize'>,
   method: string,
   context: EndpointContext,
 ): Promise<TokenResult> {
@@ -41,7 +41,10 @@ export async function completeSignIn(
     acr,
     amr: [...amr, method],
     rememberMe,
-    authorize: (trx) => consumeChallenge(trx, id),
+    async authorize(trx) {
+      await authorize?.(trx)
+      await consumeChallenge(trx, id)
+    },
   })
   const more = await Promise.all(context.afterSecondFactor.map((run) => run(userId, context)))
   return { body, cookies: [...cookies, ...more.flat()] }

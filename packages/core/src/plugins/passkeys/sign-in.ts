@@ -1,8 +1,9 @@
 import * as z from 'zod/mini'
+import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { beginSession } from '../../endpoints/issue-tokens.ts'
+import { beginSession, completeSignIn } from '../../endpoints/issue-tokens.ts'
 import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
-import { attemptChallenge, challengeToken, consumeChallenge } from '../../endpoints/sign-in-challenge.ts'
+import { attemptChallenge, challengeToken } from '../../endpoints/sign-in-challenge.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { createSignInOptions } from './create-options.ts'
 import { type PasskeyRequestOptions, requestOptions } from './option-schemas.ts'
@@ -49,15 +50,9 @@ export function signInPasskey(settings: Settings): Endpoint<SignInPasskeyInput, 
       const first = challenge === undefined ? null : await attemptChallenge(challenge, context)
       const proof = { assertion: response, purpose: 'sign-in', userId: first?.userId ?? null } as const
       const passkey = await provePasskey(proof, context, settings)
-      return beginSession(passkey.userId, context, {
-        amr: [...(first?.amr ?? []), 'passkey'],
-        acr: first?.acr ?? null,
-        rememberMe: first?.rememberMe ?? rememberMe,
-        async authorize(trx) {
-          await requirePasskey(trx, passkey)
-          if (first !== null) await consumeChallenge(trx, first.id)
-        },
-      })
+      const authorize = (trx: AuthTransaction) => requirePasskey(trx, passkey)
+      if (first !== null) return completeSignIn({ ...first, authorize }, 'passkey', context)
+      return beginSession(passkey.userId, context, { amr: ['passkey'], rememberMe, authorize })
     },
   })
 }

@@ -1,5 +1,6 @@
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { SecondFactor } from '../../endpoints/endpoint.ts'
+import { deleteChallenges } from '../../endpoints/sign-in-challenge.ts'
 import { removeMethods } from '../../session/authentication-methods.ts'
 import { enabledSince } from './enabled-since.ts'
 import { deleteRecoveryCodes } from './recovery-codes.ts'
@@ -19,7 +20,7 @@ export async function removeTotp(userId: string, trx: AuthTransaction): Promise<
   await withOwnTables(trx).deleteFrom('totp').where('userId', '=', userId).execute()
   await deleteRecoveryCodes(trx, userId)
   await deleteTrustedDevices(trx, userId)
-  await trx.deleteFrom('sallyport.challenge').where('userId', '=', userId).execute()
+  await deleteChallenges(trx, userId)
   const sessions = trx.selectFrom('session').select(['id', 'amr']).where('userId', '=', userId)
   for (const { id, amr } of await sessions.where('amr', 'is not', null).execute()) {
     const kept = removeMethods(amr, METHODS)
