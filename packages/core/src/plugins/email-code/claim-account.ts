@@ -1,11 +1,12 @@
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
-import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import type { EndpointContext, SecondFactor } from '../../endpoints/endpoint.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { emailCodeError, type Settings } from './settings.ts'
 
 /**
  * Returns the account of an address whose mail the user has just read. Creates it with `signUp`. The first
- * time, it takes the account away from anyone who registered it before and never proved the address.
+ * time, it takes the account away from anyone who registered it before and never proved the address, unless
+ * it has a second factor.
  * @throws EndpointError `EMAIL_CODE_INVALID` if the account was deleted meanwhile
  */
 export async function claimAccount(
@@ -20,9 +21,11 @@ export async function claimAccount(
     const found = await query.where('email', '=', email).forNoKeyUpdate().executeTakeFirst()
     if (found === undefined) throw emailCodeError('EMAIL_CODE_INVALID')
     const { emailVerified, ...user } = found
-    if (emailVerified) return { user, hadPassword: false }
     const userId = user.id
+    // A mailbox must not bypass a second factor: `beginSession` asks for it.
+    if (emailVerified || (await hasFactor(userId, trx, secondFactors))) return { user, hadPassword: false }
     const change = { userId, actorId: null, at: now } as const
+    // What was never confirmed, and so isn't a factor yet.
     for (const factor of secondFactors) await factor.remove(userId, trx)
     const ways = trx.deleteFrom('account').where('userId', '=', userId)
     const hadPassword = (await ways.executeTakeFirst()).numDeletedRows > 0n
@@ -36,6 +39,15 @@ export async function claimAccount(
   })
   if (hadPassword) later(() => sendEmail({ kind: 'password-removed', to: email, user }))
   return user.id
+}
+
+async function hasFactor(
+  userId: string,
+  trx: AuthTransaction,
+  factors: readonly SecondFactor[],
+): Promise<boolean> {
+  for (const factor of factors) if ((await factor.methodsOf(userId, trx)).length > 0) return true
+  return false
 }
 
 async function createUser(

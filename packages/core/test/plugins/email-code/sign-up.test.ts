@@ -1,3 +1,4 @@
+import type { AuthPlugin } from '@sallyport/core/auth'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { TOTP } from 'otpauth'
@@ -90,11 +91,24 @@ describe('with a second factor', () => {
     expect((await browser.call('getSession')).body.session.amr).toEqual(['email', 'otp'])
   })
 
-  test('of an unverified account, which an attacker may have set up, the first code removes it', async () => {
-    const { email } = await setUpTotp({ emailVerified: false })
-    const { browser, status } = await signIn(email)
-    expect(status).toBe('200')
-    expect((await browser.call('getTotp')).body).toEqual({ enabledAt: null, recoveryCodes: 0 })
+  test('of an unverified account, the mailbox alone removes neither the factor nor the password', async () => {
+    const { email, codeOf } = await setUpTotp({ emailVerified: false })
+    const { browser, status, body } = await signIn(email)
+    expect(status).toBe('403 FACTOR_REQUIRED')
+    expect((await open().signIn(email)).status).toBe('403 FACTOR_REQUIRED')
+    const challenge = body.challenge.token
+    expect((await browser.call('signInTotp', { challenge, code: codeOf() })).status).toBe('200')
+    expect((await browser.call('getSession')).body.user.emailVerified).toBe(false)
+  })
+
+  test('that was never confirmed is removed with the password', async () => {
+    const { email, userId } = await auth.createUser()
+    const attacker = open()
+    await attacker.signIn(email)
+    await attacker.call('enableTotp')
+    expect((await signIn(email)).status).toBe('200')
+    const db = auth.db.withTables<{ totp: { userId: string } }>()
+    expect(await db.selectFrom('totp').select('userId').where('userId', '=', userId).execute()).toEqual([])
   })
 })
 
@@ -109,4 +123,22 @@ test('a sign-up by password begins no session once the owner of the address has 
   expect((await openBrowser(racing).call('signUpEmail', account)).status).toBe('409 EMAIL_TAKEN')
   expect(await racing.db.selectFrom('session').select('id').execute()).toEqual([])
   await racing.close()
+})
+
+test('a code begins no session if the account has another address by then', async () => {
+  const moving: AuthPlugin = {
+    id: 'moving',
+    async onChange(event, trx) {
+      if (event.type !== 'user.verified') return
+      await trx.updateTable('user').set({ email: newEmail() }).where('id', '=', event.userId).execute()
+    },
+  }
+  const other = await createAuthWithCodes({}, [moving])
+  const { email, userId } = await other.auth.createUser()
+  const browser = other.open()
+  await browser.call('requestEmailCode', { email })
+  const { code } = await other.codeSentTo(email)
+  expect((await browser.call('signInEmailCode', { code })).status).toBe('400 EMAIL_CODE_INVALID')
+  const sessions = other.auth.db.selectFrom('session').select('id').where('userId', '=', userId)
+  expect(await sessions.execute()).toEqual([])
 })
