@@ -53,6 +53,7 @@ const LOADED_BY = [
   [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/doctor)/`],
   [npm('pg/'), `${CORE}/(database/postgres|cli/doctor)/`],
   [npm('@opentelemetry/'), `${CORE}/plugins/open-telemetry/`],
+  [npm('openid-client/'), `${CORE}/plugins/oauth/`],
 ] as const
 
 /** Packages that run on an edge runtime. */

@@ -78,7 +78,7 @@ export async function serveTwoHosts(pageHost: string, options: CookieOptions): P
 }
 
 /** Creates a self-signed certificate. */
-function createCertificate(): { key: Buffer; cert: Buffer } {
+export function createCertificate(): { key: Buffer; cert: Buffer } {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-certificate-'))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const names = ['-subj', '/CN=example.com', '-days', '1', '-keyout', key, '-out', cert]

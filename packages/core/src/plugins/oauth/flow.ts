@@ -9,7 +9,7 @@ import type { Provider } from './providers.ts'
 import { type OauthTables, withOwnTables } from './tables.ts'
 
 /** How long the user has to sign in at the provider. */
-export const FLOW_SECONDS: number = 10 * 60
+const FLOW_SECONDS = 10 * 60
 
 export type Flow = Selectable<OauthTables['oauthFlow']>
 

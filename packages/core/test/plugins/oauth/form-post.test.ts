@@ -24,7 +24,16 @@ beforeEach(() => {
 
 /** Posts the form of the provider's page. Browsers send only the cookies with `SameSite=None`. */
 async function postForm(url: string, from = browser, changes: Record<string, string> = {}) {
-  const fields = { ...(await (await fetch(url)).json()), ...changes }
+  const html = await (await fetch(url)).text()
+  const fields = {
+    ...Object.fromEntries(
+      Array.from(html.matchAll(/name="(\w+)" value="([^"]*)"/g), ([, name = '', value = '']) => [
+        name,
+        value.replaceAll('&quot;', '"').replaceAll('&amp;', '&'),
+      ]),
+    ),
+    ...changes,
+  }
   const cookie = from.cookie
     .split('; ')
     .filter((pair) => pair.includes('.oauth='))

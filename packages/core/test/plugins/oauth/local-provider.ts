@@ -78,9 +78,17 @@ export async function startLocalProvider(metadata: object = {}): Promise<LocalPr
     })
     const state = parameters.has('state') && { state: parameters.get('state') ?? '' }
     const sent = new URLSearchParams({ code, ...state, ...provider.added })
-    // A test posts the form for the page that would.
-    if (parameters.get('response_mode') === 'form_post') return Response.json(Object.fromEntries(sent))
+    if (parameters.get('response_mode') === 'form_post') return postForm(redirectUri, sent)
     return new Response(null, { status: 302, headers: { location: `${redirectUri}?${sent}` } })
+  }
+
+  /** A page whose form posts itself (OAuth 2.0 Form Post Response Mode). */
+  function postForm(redirectUri: string, sent: URLSearchParams): Response {
+    const quote = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+    const fields = Array.from(sent, ([name, value]) => `<input name="${name}" value="${quote(value)}">`)
+    const form = `<form method="post" action="${redirectUri}">${fields.join('')}</form>`
+    const html = `<!doctype html>${form}<script>document.forms[0].submit()</script>`
+    return new Response(html, { headers: { 'content-type': 'text/html' } })
   }
 
   async function grantTokens(request: Request): Promise<Response> {
