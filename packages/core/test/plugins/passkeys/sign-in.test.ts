@@ -143,6 +143,8 @@ describe('signing in without a username', () => {
   test('of a banned user is rejected', async () => {
     await auth.ban(await auth.signIn({ userId: user.userId }))
     expect((await open().signInPasskey(laptop)).status).toBe('403 ACCOUNT_BANNED')
+    const wrong = await open().signInPasskey(laptop, { isVerified: false })
+    expect(wrong.status).toBe('400 PASSKEY_INVALID')
   })
 
   test('is limited per address, without counting those that succeed', async () => {
