@@ -62,9 +62,9 @@ export interface PasskeysOptions {
    */
   readonly origins?: readonly string[]
   /**
-   * Whether a user who has a passkey must also use one after a password or another sign-in. Someone whose only
-   * passkey is on another device then can't sign in. Without it, passkeys are a way to sign in, and can
-   * complete a sign-in for which another factor is required. @default false
+   * Whether a user who has a passkey must also use one after a password or another sign-in. A user whose only
+   * passkey is on another device then can't sign in. Without it, passkeys are a way to sign in, and complete
+   * sign-ins for which another factor is required. @default false
    */
   readonly requiredAtSignIn?: boolean
   /** Sends the notices. @default none are sent */
