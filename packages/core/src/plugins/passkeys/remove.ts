@@ -3,6 +3,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
+import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { endOthers } from './end-others.ts'
 import { sendNotice } from './notices.ts'
@@ -26,6 +27,7 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
     input: z.strictObject({ id: credentialId, revokeOtherSessions: z.exactOptional(z.boolean()) }),
     output: tokens,
     async run({ id, revokeOtherSessions = true }, context) {
+      await requireSecondFactor(context)
       const { userId } = context.identity
       let name = ''
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
