@@ -68,7 +68,7 @@ export const GROUPS: readonly Group[] = [
   {
     text: 'Maintainers',
     pages: [
-      ...docs('internals/testing', 'internals/releasing', 'internals/threat-model'),
+      ...docs('internals/testing', 'internals/releasing', 'internals/threat-model', 'internals/asvs'),
       ...['ARCHITECTURE', 'CONTRIBUTING', 'GLOSSARY', 'SECURITY'],
     ],
   },

@@ -28,6 +28,31 @@ describe('docs/internals/threat-model.md', () => {
   })
 })
 
+describe('docs/internals/asvs.md', () => {
+  const requirements = tablesOf(readFileSync(join(docs, 'internals/asvs.md'), 'utf8')).flatMap(
+    ({ rows }) => rows,
+  )
+
+  test('has every requirement of V6 and V10 with a status and a test or document', () => {
+    // The number of requirements in each section of ASVS 5.0.
+    const sections = { 6: [3, 12, 8, 6, 8, 4, 2, 4], 10: [2, 3, 5, 16, 5, 2, 3] }
+    const numbers = Object.entries(sections).flatMap(([chapter, counts]) =>
+      counts.flatMap((count, index) =>
+        Array.from({ length: count }, (_, before) => `${chapter}.${index + 1}.${before + 1}`),
+      ),
+    )
+    expect(requirements.map(([number]) => number)).toEqual(numbers)
+    const statuses = new Set(requirements.map(([, , , status]) => status))
+    expect([...statuses].sort()).toEqual(['App', 'Does not apply', 'Met', 'Not met', 'Partly'])
+    expect(requirements.filter((cells) => cells.length !== 6 || cells.includes(''))).toEqual([])
+  })
+
+  test('names only tests that exist, by folder and file', () => {
+    const named = requirements.flatMap(testsOf)
+    expect(named.filter((name) => !tests.some((path) => path.endsWith(`/${name}`)))).toEqual([])
+  })
+})
+
 describe('docs/security.md', () => {
   test('says what each stolen credential gives, for how long, and what ends it', () => {
     const page = readFileSync(join(docs, 'security.md'), 'utf8')

@@ -6,6 +6,7 @@ import {
   type EndpointContext,
 } from '../../endpoints/endpoint.ts'
 import { requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { ENDPOINTS } from '../../protocol.ts'
@@ -79,6 +80,7 @@ export function linkAccount(settings: Settings): Endpoint<BeginOauthInput, Oauth
     output,
     async run(input, context) {
       const session = await requireBrowser(context, settings)
+      await requireSecondFactor(context)
       return begin(input, { purpose: 'link', codeChallenge: null, ...session }, context, settings)
     },
   })

@@ -5,6 +5,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
+import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { countAttempt } from './attempts.ts'
 import { readChallenge, useChallenge } from './challenges.ts'
@@ -25,7 +26,10 @@ export function createPasskeyOptions(settings: Settings): Endpoint<object, Passk
     setsCookies: true,
     input: noFields,
     output: creationOptions,
-    run: (_input, context) => createCreationOptions(context, settings),
+    async run(_input, context) {
+      await requireSecondFactor(context)
+      return createCreationOptions(context, settings)
+    },
   })
 }
 
@@ -51,6 +55,7 @@ export function addPasskey(settings: Settings): Endpoint<AddPasskeyInput, TokenR
     }),
     output: tokens,
     async run({ response, name, revokeOtherSessions = false }, context) {
+      await requireSecondFactor(context)
       const giveBack = await countAttempt(context, settings.limits)
       const credential = await verify(response, context, settings)
       await giveBack()

@@ -5,6 +5,7 @@ import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
+import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { endOthers } from './end-others.ts'
 import { sendNotice } from './notices.ts'
@@ -28,6 +29,7 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
     input: z.strictObject({ id: credentialId, revokeOtherSessions: z.exactOptional(z.boolean()) }),
     output: tokens,
     async run({ id, revokeOtherSessions = true }, context) {
+      await requireSecondFactor(context)
       const { userId } = context.identity
       let name = ''
       const work = async (trx: AuthTransaction, record: RecordEvent) => {

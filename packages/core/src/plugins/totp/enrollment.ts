@@ -3,6 +3,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { anyQuery, noFields, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
@@ -64,6 +65,7 @@ export function enableTotp(settings: Settings): Endpoint<object, EnableTotpRespo
     input: noFields,
     output: z.object({ uri: z.string(), secret: z.string() }),
     async run(_input, context) {
+      await requireSecondFactor(context)
       const { userId } = context.identity
       const secret = createTotpSecret()
       const encrypted = await requireEncryptionKeys(context).encrypt(secret, ownerOf(userId))
@@ -99,6 +101,7 @@ export function confirmTotp(settings: Settings): Endpoint<ConfirmTotpInput, Reco
     async run({ code, revokeOtherSessions = false }, context) {
       const { userId } = context.identity
       await requireSessionSecret(context)
+      await requireSecondFactor(context)
       await proveCode({ userId, code, isFirst: true }, context, settings)
       const confirmedAt = context.config.now()
       let recoveryCodes: string[] = []

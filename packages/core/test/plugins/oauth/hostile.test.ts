@@ -203,9 +203,19 @@ test('metadata that name an endpoint on another host without https are rejected'
   expect((await openOther().call('signInOauth', ACME)).status).toBe('503 PROVIDER_UNAVAILABLE')
 })
 
+test('metadata of another issuer are rejected', async () => {
+  const impostor = await startLocalProvider({ issuer: acme.issuer })
+  const { open: openOther } = await createOauthAuth(
+    { providers: { acme: { ...CLIENT, issuer: impostor.issuer } } },
+    { onFailure: () => {} },
+  )
+  expect((await openOther().call('signInOauth', ACME)).status).toBe('503 PROVIDER_UNAVAILABLE')
+})
+
 describe('an ID token is rejected', () => {
   test.each([
     ['for another app', { aud: 'another-app' }],
+    ['for several apps, given to another one', { aud: [CLIENT.clientId, 'another-app'], azp: 'another-app' }],
     ['of another issuer', { iss: 'https://evil.example' }],
     ['that has expired', { exp: 1 }],
     ['with another nonce', { nonce: 'another' }],
@@ -218,6 +228,14 @@ describe('an ID token is rejected', () => {
 
   test('that the provider has not signed', async () => {
     acme.signsWithStrangeKey = true
+    await expectRejection(browser.go('signInOauth'), FAILED)
+  })
+
+  test('that names no signature algorithm', async () => {
+    acme.alterTokens = ({ id_token: signed, ...tokens }) => {
+      const header = Buffer.from('{"alg":"none"}').toString('base64url')
+      return { ...tokens, id_token: `${header}.${String(signed).split('.')[1]}.` }
+    }
     await expectRejection(browser.go('signInOauth'), FAILED)
   })
 

@@ -1,0 +1,112 @@
+import { oauth } from '@sallyport/core/plugins/oauth'
+import { passkeys } from '@sallyport/core/plugins/passkeys'
+import { totp } from '@sallyport/core/plugins/totp'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import { TOTP } from 'otpauth'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { insertTotp } from '../support/insert-totp.ts'
+import { openBrowser } from './oauth/browser.ts'
+import { startLocalProvider } from './oauth/local-provider.ts'
+import { CLIENT } from './oauth/oidc-server.ts'
+import { Authenticator } from './passkeys/authenticator.ts'
+
+const acme = await startLocalProvider()
+const auth = await createTestAuth({
+  plugins: [
+    oauth({ providers: { acme: { ...CLIENT, issuer: acme.issuer, trustAmr: true } } }),
+    passkeys(),
+    totp({ issuer: 'Test' }),
+  ],
+})
+afterAll(() => auth.close())
+
+const signedIn = async (email: string) => {
+  const browser = openBrowser(auth)
+  expect((await browser.signIn(email)).status).toBe('200')
+  return browser
+}
+type Browser = Awaited<ReturnType<typeof signedIn>>
+
+async function addPasskey(browser: Browser) {
+  const authenticator = new Authenticator()
+  const options = await browser.call('createPasskeyOptions')
+  if (options.status !== '200') return { status: options.status, authenticator }
+  const response = authenticator.create(options.body)
+  const { status } = await browser.call('addPasskey', { response, name: 'Laptop' })
+  return { status, authenticator }
+}
+
+const MISSING = '403 FACTOR_REQUIRED'
+
+let user: { userId: string; email: string }
+/** A thief has this session and knows the password, so the session is always fresh. */
+let thief: Browser
+beforeEach(async () => {
+  user = await auth.createUser()
+  thief = await signedIn(user.email)
+})
+
+describe('with an authenticator app, a session that has proved the password alone', () => {
+  test('adds no passkey, which would be a second factor', async () => {
+    const { body } = await thief.call('createPasskeyOptions')
+    await insertTotp(auth, [user.userId])
+    expect((await addPasskey(thief)).status).toBe(MISSING)
+    const response = new Authenticator().create(body)
+    expect((await thief.call('addPasskey', { response, name: 'Laptop' })).status).toBe(MISSING)
+  })
+
+  test('links no provider, which could vouch for a second factor', async () => {
+    await insertTotp(auth, [user.userId])
+    expect((await thief.call('linkAccount', { provider: 'acme', redirectTo: '/' })).status).toBe(MISSING)
+  })
+
+  test('adds a passkey once it has proved the app, for as long as that is recent', async () => {
+    const { code } = await insertTotp(auth, [user.userId])
+    expect((await thief.call('reauthenticateTotp', { code })).status).toBe('200')
+    expect((await addPasskey(thief)).status).toBe('200')
+  })
+})
+
+describe('with a passkey, a session that has proved the password alone', () => {
+  let authenticator: Authenticator
+  beforeEach(async () => {
+    const added = await addPasskey(await signedIn(user.email))
+    expect(added.status).toBe('200')
+    authenticator = added.authenticator
+  })
+
+  test('does not remove it', async () => {
+    const { id } = authenticator
+    expect((await thief.call('removePasskey', { id })).status).toBe(MISSING)
+    expect((await thief.call('listPasskeys')).body.passkeys).toHaveLength(1)
+  })
+
+  test('does not set up an authenticator app', async () => {
+    expect((await thief.call('enableTotp')).status).toBe(MISSING)
+  })
+
+  test('does not confirm an authenticator app that it had begun before', async () => {
+    const { email } = await auth.createUser()
+    const first = await signedIn(email)
+    const { secret } = (await first.call('enableTotp')).body
+    expect((await addPasskey(await signedIn(email))).status).toBe('200')
+    const code = new TOTP({ secret }).generate({ timestamp: auth.clock.now().getTime() })
+    expect((await first.call('confirmTotp', { code })).status).toBe(MISSING)
+  })
+
+  test('adds no other passkey', async () => {
+    expect((await addPasskey(thief)).status).toBe(MISSING)
+  })
+})
+
+test('an old proof of the factor is not enough, even if the password was proved again', async () => {
+  const owner = await signedIn(user.email)
+  const { authenticator } = await addPasskey(owner)
+  auth.clock.advance(14 * 60)
+  await owner.call('token')
+  auth.clock.advance(120)
+  await owner.call('token')
+  expect((await owner.call('reauthenticate', { password: TEST_PASSWORD })).status).toBe('200')
+  const reply = await owner.call('removePasskey', { id: authenticator.id })
+  expect(reply.status).toBe('403 SESSION_NOT_FRESH')
+})
