@@ -401,7 +401,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     aim: async ({ auth, bob }) => ({
       input: { ...(await insertTotp(auth, [bob.userId])), challenge: 'unknown' },
     }),
-    cookies: { set: both, cleared: [] },
+    cookies: { set: [...both, 'service.device'], cleared: [] },
     answers: { ...FOR_ANYONE, 'other user': '400 CHALLENGE_INVALID', banned: '403 ACCOUNT_BANNED' },
   },
   reauthenticateTotp: {

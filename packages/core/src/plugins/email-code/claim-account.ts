@@ -1,12 +1,13 @@
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import { lockValidUser } from '../../lifecycle/create-session.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { emailCodeError, type Settings } from './settings.ts'
 
 /**
  * Returns the account of an address whose mail the user has just read. Creates it with `signUp`. The first
  * time, it takes the account away from anyone who registered it before and never proved the address.
- * @throws EndpointError `EMAIL_CODE_INVALID` if the account was deleted meanwhile
+ * @throws EndpointError `EMAIL_CODE_INVALID` if the account was deleted meanwhile; AuthError `ACCOUNT_BANNED`
  */
 export async function claimAccount(
   email: string,
@@ -22,6 +23,8 @@ export async function claimAccount(
     const { emailVerified, ...user } = found
     if (emailVerified) return { user, hadPassword: false }
     const userId = user.id
+    // The sign-in fails, so it changes nothing.
+    await lockValidUser(trx, userId, now)
     const change = { userId, actorId: null, at: now } as const
     for (const factor of secondFactors) await factor.remove(userId, trx)
     const ways = trx.deleteFrom('account').where('userId', '=', userId)
