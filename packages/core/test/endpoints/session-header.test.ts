@@ -72,8 +72,9 @@ beforeEach(async () => {
 describe('every endpoint', () => {
   test.each(NAMES)('%s ignores cookies next to the header', async (name) => {
     const scene = await createScene(auth)
-    const { caller, input, answers } = ENDPOINT_CASES[name]
-    const headers = { [SESSION_HEADER]: NO_SESSION, cookie: scene[caller].cookie }
+    const { caller, input, answers, browserCookie = 'a=b' } = ENDPOINT_CASES[name]
+    const cookie = `${scene[caller].cookie}; ${browserCookie}`
+    const headers = { [SESSION_HEADER]: NO_SESSION, cookie }
     const response = await call(name, headers, await input(scene))
     expect(response.headers.getSetCookie()).toEqual([])
     // A sign-in at a provider needs the challenge of the app instead of a cookie.
