@@ -1,5 +1,6 @@
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import type { EndpointContext, SecondFactor } from '../../endpoints/endpoint.ts'
+import { lockValidUser } from '../../lifecycle/create-session.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { emailCodeError, type Settings } from './settings.ts'
 
@@ -7,7 +8,7 @@ import { emailCodeError, type Settings } from './settings.ts'
  * Returns the account of an address whose mail the user has just read. Creates it with `signUp`. The first
  * time, it takes the account away from anyone who registered it before and never proved the address, unless
  * it has a second factor.
- * @throws EndpointError `EMAIL_CODE_INVALID` if the account was deleted meanwhile
+ * @throws EndpointError `EMAIL_CODE_INVALID` if the account was deleted meanwhile; AuthError `ACCOUNT_BANNED`
  */
 export async function claimAccount(
   email: string,
@@ -24,6 +25,8 @@ export async function claimAccount(
     const userId = user.id
     // A mailbox must not bypass a second factor: `beginSession` asks for it.
     if (emailVerified || (await hasFactor(userId, trx, secondFactors))) return { user, hadPassword: false }
+    // The sign-in fails, so it changes nothing.
+    await lockValidUser(trx, userId, now)
     const change = { userId, actorId: null, at: now } as const
     // What was never confirmed, and so isn't a factor yet.
     for (const factor of secondFactors) await factor.remove(userId, trx)
