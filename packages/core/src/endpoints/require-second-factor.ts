@@ -1,6 +1,7 @@
+import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import { missingProof } from '../session/authentication-methods.ts'
 import { denial } from '../session/report-denial.ts'
-import type { AuthorizedContext } from './endpoint.ts'
+import type { AuthorizedContext, SecondFactor } from './endpoint.ts'
 
 /**
  * Rejects a session that hasn't recently proved a second factor, if its user needs one to sign in. Otherwise,
@@ -9,10 +10,19 @@ import type { AuthorizedContext } from './endpoint.ts'
  */
 export async function requireSecondFactor(context: AuthorizedContext): Promise<void> {
   const { config, database, identity, secondFactors, session } = context
-  const needed = secondFactors.filter(({ isRequired }) => isRequired !== false)
-  const own = await Promise.all(needed.map(({ methodsOf }) => methodsOf(identity.userId, database.db)))
-  if (own.flat().length === 0) return
+  if (!(await hasSecondFactor(identity.userId, database.db, secondFactors))) return
   const required = { factor: 'any-second', maxAgeSeconds: config.freshForSeconds } as const
   const reason = missingProof(session, required, config.now())
   if (reason !== null) throw denial(reason, session.id, { config, required })
+}
+
+/** Returns whether a sign-in of the user needs a second factor. */
+export async function hasSecondFactor(
+  userId: string,
+  db: AuthKysely,
+  factors: readonly SecondFactor[],
+): Promise<boolean> {
+  for (const { methodsOf, isRequired } of factors)
+    if (isRequired !== false && (await methodsOf(userId, db)).length > 0) return true
+  return false
 }

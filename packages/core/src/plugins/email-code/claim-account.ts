@@ -1,5 +1,6 @@
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
-import type { EndpointContext, SecondFactor } from '../../endpoints/endpoint.ts'
+import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { lockValidUser } from '../../lifecycle/create-session.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { emailCodeError, type Settings } from './settings.ts'
@@ -24,7 +25,8 @@ export async function claimAccount(
     const { emailVerified, ...user } = found
     const userId = user.id
     // A mailbox must not bypass a second factor: `beginSession` asks for it.
-    if (emailVerified || (await hasFactor(userId, trx, secondFactors))) return { user, hadPassword: false }
+    if (emailVerified || (await hasSecondFactor(userId, trx, secondFactors)))
+      return { user, hadPassword: false }
     // The sign-in fails, so it changes nothing.
     await lockValidUser(trx, userId, now)
     const change = { userId, actorId: null, at: now } as const
@@ -42,15 +44,6 @@ export async function claimAccount(
   })
   if (hadPassword) later(() => sendEmail({ kind: 'password-removed', to: email, user }))
   return user.id
-}
-
-async function hasFactor(
-  userId: string,
-  trx: AuthTransaction,
-  factors: readonly SecondFactor[],
-): Promise<boolean> {
-  for (const factor of factors) if ((await factor.methodsOf(userId, trx)).length > 0) return true
-  return false
 }
 
 async function createUser(

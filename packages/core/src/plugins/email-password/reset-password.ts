@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done } from '../../endpoints/plain-schemas.ts'
+import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
@@ -81,10 +82,15 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         // The account's email has changed since the link was sent: the old mailbox must not reset it.
         if (found?.email !== email) throw emailPasswordError('LINK_INVALID')
         const { emailVerified, ...user } = found
-        // The link proves that the user reads the mail of this address.
-        const verified = { emailVerified: true, updatedAt: now }
-        await trx.updateTable('user').set(verified).where('id', '=', userId).execute()
-        if (!emailVerified) record({ type: 'user.verified', userId, actorId: null, email, at: now })
+        // The link proves that the user reads the mail of this address. But a stranger may have registered it:
+        // their passkeys end. A factor that their sign-in needs stays, without the address.
+        const { secondFactors } = context
+        const isVerified = emailVerified || !(await hasSecondFactor(userId, trx, secondFactors))
+        if (isVerified && !emailVerified) for (const factor of secondFactors) await factor.remove(userId, trx)
+        const changed = { emailVerified: isVerified, updatedAt: now }
+        await trx.updateTable('user').set(changed).where('id', '=', userId).execute()
+        if (isVerified && !emailVerified)
+          record({ type: 'user.verified', userId, actorId: null, email, at: now })
         await setPassword(trx, { userId, password, now })
         await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
         await deleteLinks(trx, { userId, kinds: ['reset-password', 'change-email'] })
