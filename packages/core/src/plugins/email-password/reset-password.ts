@@ -85,7 +85,7 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         // The link proves that the user reads the mail of this address. But a stranger may have registered it:
         // their passkeys end. A factor that their sign-in needs stays, without the address.
         const { secondFactors } = context
-        const isVerified = emailVerified || !(await hasSecondFactor(userId, trx, secondFactors))
+        const isVerified = Boolean(emailVerified) || !(await hasSecondFactor(userId, trx, secondFactors))
         if (isVerified && !emailVerified) for (const factor of secondFactors) await factor.remove(userId, trx)
         const changed = { emailVerified: isVerified, updatedAt: now }
         await trx.updateTable('user').set(changed).where('id', '=', userId).execute()
