@@ -2,7 +2,7 @@ import { Button, Dialog, Flex } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation } from '@tanstack/react-query'
 import { useRef } from 'react'
-import { useAccounts } from '../account/use-ways.ts'
+import { useWaysToSignIn } from '../account/use-ways-to-sign-in.ts'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from './action-button.tsx'
 import { CodeField } from './code-field.tsx'
@@ -19,7 +19,7 @@ export function ConfirmDialog() {
   const { isAsking, required, confirm, cancel, error } = useSensitive()
   const { client, signOut } = useAppAuth()
   const needsCode = required !== null && required.factor !== null
-  const accounts = useAccounts({ enabled: isAsking }).data?.accounts
+  const { accounts } = useWaysToSignIn({ enabled: isAsking }).data ?? {}
   const hasPassword = accounts?.some(({ provider }) => provider === 'credential') ?? true
   const { title, description, hasForm } = needsCode ? CODE : hasPassword ? PASSWORD : NEITHER
   const signInAgain = () => {

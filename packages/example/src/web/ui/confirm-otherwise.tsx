@@ -2,7 +2,7 @@ import { Flex } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation } from '@tanstack/react-query'
 import { useLocation } from 'react-router'
-import { useAccounts, usePasskeys } from '../account/use-ways.ts'
+import { useWaysToSignIn } from '../account/use-ways-to-sign-in.ts'
 import { useAppAuth } from '../clients.ts'
 import { askForPasskey } from '../passkey-prompt.ts'
 import { openProvider } from '../provider-result.ts'
@@ -14,8 +14,7 @@ export function ConfirmOtherwise() {
   const { required, confirm } = useSensitive()
   const { client } = useAppAuth()
   const { pathname } = useLocation()
-  const accounts = useAccounts().data?.accounts ?? []
-  const passkeys = usePasskeys().data?.passkeys ?? []
+  const { accounts = [], passkeys = [] } = useWaysToSignIn().data ?? {}
   const withPasskey = useMutation({
     mutationFn: async () => {
       const response = await askForPasskey(await client.api.createPasskeyReauthenticationOptions())
