@@ -11,6 +11,7 @@ import { notesRouter } from './notes.ts'
 import { organizationsRouter } from './organizations.ts'
 import { report } from './report.ts'
 import { sessionsRouter } from './sessions.ts'
+import { waysToSignIn } from './ways-to-sign-in.ts'
 
 export const appRouter = router({
   health: publicProcedure.query(() => ({ ok: true })),
@@ -28,6 +29,7 @@ export const appRouter = router({
   account: accountRouter,
   admin: adminRouter,
   sessions: sessionsRouter,
+  waysToSignIn,
   organizations: organizationsRouter,
   report,
   gate: gateRouter,

@@ -81,7 +81,7 @@ export const routes: readonly Route[] = [
     title: 'Account',
     audience: 'users',
     element: <Account />,
-    queries: (trpc) => [trpc.demo.queryOptions()],
+    queries: (trpc) => [trpc.demo.queryOptions(), trpc.waysToSignIn.queryOptions()],
   },
   {
     path: '/admin',
@@ -123,7 +123,7 @@ export const routes: readonly Route[] = [
     audience: 'anyone',
     isLinked: false,
     element: <ForgotPassword />,
-    queries: (trpc) => [trpc.demo.queryOptions()],
+    queries: (trpc) => [trpc.demo.queryOptions(), trpc.waysToSignIn.queryOptions()],
   },
   // The links in emails and invitations.
   { path: '/join', title: 'Invitation', audience: 'users', isLinked: false, element: <Join /> },

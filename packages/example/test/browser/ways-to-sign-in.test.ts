@@ -1,9 +1,15 @@
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { logOf, openControlRoom, PASSWORD } from './open-control-room.ts'
 import { violationsOf } from './page-checks.ts'
 
 const room = openControlRoom()
+
+/** Each test begins without users of the provider. */
+beforeEach(async () => {
+  await room.db.deleteFrom('account').where('providerId', '=', 'demo').execute()
+  await room.db.deleteFrom('user').where('email', 'in', ['alan@example.com', 'barbara@example.com']).execute()
+})
 
 const click = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
@@ -35,13 +41,14 @@ async function addPasskey(page: Page, name: string) {
   await page.getByLabel('Passkey', { exact: true }).waitFor()
 }
 
+/** Makes the proofs of all sessions older than a minute. */
+async function ageSessions() {
+  const amr = JSON.stringify({ oauth: Math.floor(Date.now() / 1000) - 61 })
+  await room.db.updateTable('session').set({ amr }).execute()
+}
+
 test('a person of the demo provider adds a passkey, unlinks the provider, and signs in with the passkey', async () => {
   const { page, open, mayLog } = await room.openBrowser()
-  page.on(
-    'response',
-    async (r) =>
-      r.status() === 400 &&
-  )
   await open('/account')
   await click(page, 'Sign in with the demo provider')
   await page.getByText('This provider is only for development').waitFor()
@@ -107,4 +114,34 @@ test('a user with a password links the provider, and a passkey completes both si
   await click(page, 'Sign in')
   await click(page, 'Confirm with a passkey')
   await page.getByRole('banner').getByText(email).waitFor()
+})
+
+test('a user without a password confirms an action at the provider, or with a passkey', async () => {
+  const { page, open, mayLog } = await room.openBrowser()
+  await open('/account')
+  await signInWithProvider(page, 'Barbara')
+  await page.getByRole('button', { name: 'Unlink' }).waitFor()
+  await ageSessions()
+  mayLog(logOf(403))
+  await click(page, 'New API key')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Confirm that it is you').waitFor()
+  expect(await dialog.getByLabel('Password').count()).toBe(0)
+  await click(page, 'Confirm at the demo provider')
+  await page.getByRole('button', { name: 'Continue as Alan' }).click()
+  await page.getByRole('alert').getByText('This is another account of the provider').waitFor()
+  await click(page, 'New API key')
+  await click(page, 'Confirm at the demo provider')
+  await page.getByRole('button', { name: 'Continue as Barbara' }).click()
+  await page.getByRole('heading', { name: 'Account' }).waitFor()
+  await click(page, 'New API key')
+  await page.getByText("Copy this key now. You can't see it again.").waitFor()
+
+  await plugInAuthenticator(page)
+  await addPasskey(page, 'Laptop')
+  await ageSessions()
+  await click(page, 'New API key')
+  await click(page, 'Use a passkey')
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByText("Copy this key now. You can't see it again.").waitFor()
 })

@@ -1,36 +1,31 @@
 import { Text } from '@radix-ui/themes'
+import type { AccountResponse } from '@sallyport/core/plugins/oauth'
 import { useSensitive } from '@sallyport/trpc/react'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useAppAuth, useTRPC } from '../clients.ts'
 import { openProvider, useProviderError } from '../provider-result.ts'
 import { ActionButton } from '../ui/action-button.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { Problem } from '../ui/problem.tsx'
-import { ACCOUNTS_KEY, useAccounts } from './use-ways.ts'
+import { useWaysChanged } from './use-ways-to-sign-in.ts'
 
 /** The password and the accounts at providers. */
-export function LinkedAccounts() {
-  const query = useAccounts()
+export function LinkedAccounts({ accounts }: { readonly accounts: readonly AccountResponse[] }) {
   const trpc = useTRPC()
   const { data: demo } = useQuery(trpc.demo.queryOptions())
   const failure = useProviderError()
   return (
-    <Loaded query={query} what="your accounts">
-      {({ accounts }) => (
-        <>
-          <ul className="rows" aria-label="Password and providers">
-            {accounts.map(({ id, provider }) => (
-              <li key={id} className="row">
-                <Text size="2">{NAMES[provider] ?? provider}</Text>
-                {provider !== 'credential' && <Unlink accountId={id} />}
-              </li>
-            ))}
-          </ul>
-          <Problem error={failure} />
-          {demo && !accounts.some(({ provider }) => provider === 'demo') && <LinkDemo />}
-        </>
-      )}
-    </Loaded>
+    <>
+      <ul className="rows" aria-label="Password and providers">
+        {accounts.map(({ id, provider }) => (
+          <li key={id} className="row">
+            <Text size="2">{NAMES[provider] ?? provider}</Text>
+            {provider !== 'credential' && <Unlink accountId={id} />}
+          </li>
+        ))}
+      </ul>
+      <Problem error={failure} />
+      {demo && !accounts.some(({ provider }) => provider === 'demo') && <LinkDemo />}
+    </>
   )
 }
 
@@ -58,10 +53,10 @@ function LinkDemo() {
 function Unlink({ accountId }: { readonly accountId: string }) {
   const { client } = useAppAuth()
   const { run } = useSensitive()
-  const queryClient = useQueryClient()
+  const onSuccess = useWaysChanged()
   const unlink = useMutation({
     mutationFn: () => run(() => client.api.unlinkAccount({ accountId })),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ACCOUNTS_KEY }),
+    onSuccess,
   })
   return (
     <>

@@ -1,46 +1,41 @@
 import { Flex } from '@radix-ui/themes'
+import type { PasskeyResponse } from '@sallyport/core/plugins/passkeys'
 import { useSensitive } from '@sallyport/trpc/react'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useAppAuth } from '../clients.ts'
 import { createPasskey } from '../passkey-prompt.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { Loaded } from '../ui/loaded.tsx'
 import { Problem } from '../ui/problem.tsx'
-import { PASSKEYS_KEY, usePasskeys } from './use-ways.ts'
+import { useWaysChanged } from './use-ways-to-sign-in.ts'
 
 /** The passkeys, and a form that adds one. */
-export function Passkeys() {
-  const query = usePasskeys()
+export function Passkeys({ passkeys }: { readonly passkeys: readonly PasskeyResponse[] }) {
   return (
-    <Loaded query={query} what="your passkeys">
-      {({ passkeys }) => (
-        <>
-          {passkeys.length > 0 && (
-            <ul className="rows" aria-label="Passkeys">
-              {passkeys.map(({ id, name }) => (
-                <Passkey key={id} id={id} name={name} />
-              ))}
-            </ul>
-          )}
-          <AddPasskey />
-        </>
+    <>
+      {passkeys.length > 0 && (
+        <ul className="rows" aria-label="Passkeys">
+          {passkeys.map(({ id, name }) => (
+            <Passkey key={id} id={id} name={name} />
+          ))}
+        </ul>
       )}
-    </Loaded>
+      <AddPasskey />
+    </>
   )
 }
 
 function AddPasskey() {
   const { client } = useAppAuth()
   const { run } = useSensitive()
-  const queryClient = useQueryClient()
+  const onSuccess = useWaysChanged()
   const add = useMutation({
     mutationFn: async (name: string) => {
       const options = await run(() => client.api.createPasskeyOptions())
       return client.api.addPasskey({ response: await createPasskey(options), name })
     },
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: PASSKEYS_KEY }),
+    onSuccess,
   })
   return (
     <Form
@@ -63,16 +58,10 @@ function AddPasskey() {
   )
 }
 
-interface PasskeyProps {
-  readonly id: string
-  readonly name: string
-}
-
-function Passkey({ id, name }: PasskeyProps) {
+function Passkey({ id, name }: Pick<PasskeyResponse, 'id' | 'name'>) {
   const { client } = useAppAuth()
   const { run } = useSensitive()
-  const queryClient = useQueryClient()
-  const onSuccess = () => queryClient.invalidateQueries({ queryKey: PASSKEYS_KEY })
+  const onSuccess = useWaysChanged()
   const rename = useMutation({
     mutationFn: (values: FormData) => client.api.renamePasskey({ id, name: String(values.get('name')) }),
     onSuccess,

@@ -1,6 +1,6 @@
 import { Code, Flex, Text } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { renderSVG } from 'uqr'
 import { useAppAuth } from '../clients.ts'
@@ -10,13 +10,11 @@ import { Form } from '../ui/form.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
-
-const QUERY_KEY = ['totp']
+import { useWaysChanged, useWaysToSignIn } from './use-ways-to-sign-in.ts'
 
 /** Sets up and removes an authenticator app. */
 export function SecondFactor() {
-  const { client } = useAppAuth()
-  const query = useQuery({ queryKey: QUERY_KEY, queryFn: () => client.api.getTotp() })
+  const query = useWaysToSignIn()
   // Shown until the user has saved them, whenever the query is fetched again.
   const [newCodes, setNewCodes] = useState<readonly string[]>([])
   return (
@@ -25,7 +23,7 @@ export function SecondFactor() {
         <RecoveryCodes codes={newCodes} onSaved={() => setNewCodes([])} />
       ) : (
         <Loaded query={query} what="your second factor">
-          {({ enabledAt, recoveryCodes }) =>
+          {({ totp: { enabledAt, recoveryCodes } }) =>
             enabledAt === null ? (
               <SetUp onConfirmed={setNewCodes} />
             ) : (
@@ -66,12 +64,12 @@ interface ConfirmProps extends SetUpProps {
 
 function Confirm({ uri, secret, onConfirmed }: ConfirmProps) {
   const { client } = useAppAuth()
-  const queryClient = useQueryClient()
+  const waysChanged = useWaysChanged()
   const confirm = useMutation({
     mutationFn: (values: FormData) => client.api.confirmTotp({ code: String(values.get('code')) }),
     async onSuccess({ recoveryCodes }) {
       onConfirmed(recoveryCodes)
-      await queryClient.invalidateQueries({ queryKey: QUERY_KEY })
+      await waysChanged()
     },
   })
   return (
@@ -124,11 +122,11 @@ function RecoveryCodes({ codes, onSaved }: RecoveryCodesProps) {
 function Remove({ recoveryCodes }: { readonly recoveryCodes: number }) {
   const { client } = useAppAuth()
   const { run } = useSensitive()
-  const queryClient = useQueryClient()
+  const waysChanged = useWaysChanged()
   const remove = useMutation({
     mutationFn: (values: FormData) =>
       run(() => client.api.disableTotp({ code: String(values.get('code')), revokeOtherSessions: false })),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: QUERY_KEY }),
+    onSuccess: waysChanged,
   })
   return (
     <Form onFilled={(values) => remove.mutate(values)}>

@@ -1,15 +1,22 @@
+import { Loaded } from '../ui/loaded.tsx'
 import { Section } from '../ui/section.tsx'
 import { LinkedAccounts } from './linked-accounts.tsx'
 import { Passkeys } from './passkeys.tsx'
+import { useWaysToSignIn } from './use-ways-to-sign-in.ts'
 
 /** Adds and removes ways to sign in. */
 export function WaysToSignIn() {
+  const query = useWaysToSignIn()
   return (
     <Section title="Ways to sign in" hint="Keep two, in case you lose one. The last one can't be removed.">
-      <div className="stack">
-        <LinkedAccounts />
-        <Passkeys />
-      </div>
+      <Loaded query={query} what="your ways to sign in">
+        {({ accounts, passkeys }) => (
+          <div className="stack">
+            <LinkedAccounts accounts={accounts} />
+            <Passkeys passkeys={passkeys} />
+          </div>
+        )}
+      </Loaded>
     </Section>
   )
 }

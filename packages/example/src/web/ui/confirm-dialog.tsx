@@ -2,9 +2,11 @@ import { Button, Dialog, Flex } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation } from '@tanstack/react-query'
 import { useRef } from 'react'
+import { useWaysToSignIn } from '../account/use-ways-to-sign-in.ts'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from './action-button.tsx'
 import { CodeField } from './code-field.tsx'
+import { ConfirmOtherwise } from './confirm-otherwise.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { Problem, passwordProblem } from './problem.tsx'
@@ -17,6 +19,9 @@ export function ConfirmDialog() {
   const { isAsking, required, confirm, cancel, error } = useSensitive()
   const { client, signOut } = useAppAuth()
   const needsCode = required !== null && required.factor !== null
+  const { accounts } = useWaysToSignIn({ enabled: isAsking }).data ?? {}
+  const hasPassword = accounts?.some(({ provider }) => provider === 'credential') ?? true
+  const { title, description, hasForm } = needsCode ? CODE : hasPassword ? PASSWORD : NEITHER
   const signInAgain = () => {
     cancel()
     void signOut()
@@ -44,16 +49,14 @@ export function ConfirmDialog() {
           ;(current?.isConnected ? current : document.getElementById('main'))?.focus()
         }}
       >
-        <Dialog.Title>{needsCode ? 'Confirm with a code' : 'Confirm your password'}</Dialog.Title>
+        <Dialog.Title>{title}</Dialog.Title>
         <Dialog.Description size="2" mb="4">
-          {needsCode
-            ? 'This action requires your second factor. It continues after you enter a code.'
-            : 'This action requires a recent sign-in. It continues after you enter your password.'}
+          {description}
         </Dialog.Description>
+        <ConfirmOtherwise />
         <Form onFilled={(values) => send.mutate(values)}>
-          {needsCode ? (
-            <CodeField hint="A code of your app, or a recovery code." />
-          ) : (
+          {needsCode && <CodeField hint="A code of your app, or a recovery code." />}
+          {!needsCode && hasPassword && (
             <Field
               label="Password"
               name="password"
@@ -64,19 +67,40 @@ export function ConfirmDialog() {
           )}
           <Problem error={passwordProblem(error)} />
           <Flex gap="3" justify="end" wrap="wrap">
-            {/* For users without a password: a new sign-in starts a fresh session. */}
+            {/* A new sign-in starts a fresh session. */}
             <Button type="button" variant="soft" color="gray" onClick={signInAgain}>
               Sign in again
             </Button>
             <Button type="button" variant="soft" color="gray" onClick={cancel}>
               Cancel
             </Button>
-            <ActionButton type="submit" isPending={send.isPending}>
-              Confirm
-            </ActionButton>
+            {hasForm && (
+              <ActionButton type="submit" isPending={send.isPending}>
+                Confirm
+              </ActionButton>
+            )}
           </Flex>
         </Form>
       </Dialog.Content>
     </Dialog.Root>
   )
+}
+
+const CODE = {
+  title: 'Confirm with a code',
+  description: 'This action requires your second factor. It continues after you enter a code.',
+  hasForm: true,
+}
+
+const PASSWORD = {
+  title: 'Confirm your password',
+  description: 'This action requires a recent sign-in. It continues after you enter your password.',
+  hasForm: true,
+}
+
+/** For users without a password. */
+const NEITHER = {
+  title: 'Confirm that it is you',
+  description: 'This action requires a recent sign-in. After you confirm at a provider, repeat it.',
+  hasForm: false,
 }

@@ -1,0 +1,48 @@
+import { Flex } from '@radix-ui/themes'
+import { useSensitive } from '@sallyport/trpc/react'
+import { useMutation } from '@tanstack/react-query'
+import { useLocation } from 'react-router'
+import { useWaysToSignIn } from '../account/use-ways-to-sign-in.ts'
+import { useAppAuth } from '../clients.ts'
+import { askForPasskey } from '../passkey-prompt.ts'
+import { openProvider } from '../provider-result.ts'
+import { ActionButton } from './action-button.tsx'
+import { Problem } from './problem.tsx'
+
+/** The buttons of the confirm dialog for the user's passkeys and provider. */
+export function ConfirmOtherwise() {
+  const { required, confirm } = useSensitive()
+  const { client } = useAppAuth()
+  const { pathname } = useLocation()
+  const { accounts = [], passkeys = [] } = useWaysToSignIn().data ?? {}
+  const withPasskey = useMutation({
+    mutationFn: async () => {
+      const response = await askForPasskey(await client.api.createPasskeyReauthenticationOptions())
+      await confirm(() => client.api.reauthenticatePasskey({ response }))
+    },
+  })
+  const atProvider = useMutation({
+    mutationFn: () =>
+      client.api.reauthenticateOauth({ provider: 'demo', redirectTo: pathname, errorTo: '/account' }),
+    onSuccess: openProvider,
+  })
+  const factor = required?.factor ?? null
+  return (
+    <>
+      <Problem error={withPasskey.error ?? atProvider.error} />
+      <Flex gap="3" mb="4" wrap="wrap">
+        {passkeys.length > 0 && factor !== 'totp' && (
+          <ActionButton variant="soft" isPending={withPasskey.isPending} onClick={() => withPasskey.mutate()}>
+            Use a passkey
+          </ActionButton>
+        )}
+        {/* The browser leaves the page, so the user repeats the action. */}
+        {accounts.some(({ provider }) => provider === 'demo') && factor === null && (
+          <ActionButton variant="soft" isPending={atProvider.isPending} onClick={() => atProvider.mutate()}>
+            Confirm at the demo provider
+          </ActionButton>
+        )}
+      </Flex>
+    </>
+  )
+}
