@@ -81,13 +81,14 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         const found = await selectUser(trx, { id: userId }).select('emailVerified').executeTakeFirst()
         // The account's email has changed since the link was sent: the old mailbox must not reset it.
         if (found?.email !== email) throw emailPasswordError('LINK_INVALID')
-        const { emailVerified, ...user } = found
-        // The link proves that the user reads the mail of this address. But a stranger may have registered it:
+        const { emailVerified: wasVerified, ...user } = found
+        // The link proves that the user reads the mail of this address. But if a stranger has registered it,
         // their passkey stays, and must not get an address that isn't theirs.
-        const isVerified = emailVerified || !(await hasSecondFactor(userId, trx, context.secondFactors))
+        const isVerified =
+          Boolean(wasVerified) || !(await hasSecondFactor(userId, trx, context.secondFactors))
         const changed = { emailVerified: isVerified, updatedAt: now }
         await trx.updateTable('user').set(changed).where('id', '=', userId).execute()
-        if (isVerified && !emailVerified)
+        if (isVerified && !wasVerified)
           record({ type: 'user.verified', userId, actorId: null, email, at: now })
         await setPassword(trx, { userId, password, now })
         await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
