@@ -333,6 +333,8 @@ export interface ErrorResponse {
   retryAfterSeconds?: number
   /** With `FACTOR_REQUIRED` at a sign-in. */
   challenge?: SignInChallenge
+  /** What satisfies an endpoint that requires a second factor. */
+  required?: RequiredProof
 }
 
 /** Why a guard rejected a procedure call: `error.data.auth`, if the app's error formatter adds it. */

@@ -1,10 +1,13 @@
 import { defineAuth } from '@sallyport/core/auth'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
+import { oauth } from '@sallyport/core/plugins/oauth'
 import { organization } from '@sallyport/core/plugins/organization'
+import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
 import * as z from 'zod'
 import { authConfig } from './auth.config.ts'
+import { providers } from './demo-provider/app-at-provider.ts'
 import { printEmail } from './emails.ts'
 import { isProduction } from './env.ts'
 import { printInvitation } from './invitations.ts'
@@ -20,6 +23,8 @@ export default defineAuth({
     emailPassword(isProduction ? {} : { sendEmail: printEmail }),
     admin(),
     organization(isProduction ? {} : { deliverInvitation: printInvitation }),
+    oauth({ providers }),
+    passkeys({ appName: 'Control room' }),
     totp({ issuer: 'Control room' }),
   ],
   user: {

@@ -9,11 +9,13 @@ import { auth } from './auth-server.ts'
 import { wsContext } from './context.ts'
 import { database } from './database.ts'
 import { DEMO_PASSWORD } from './demo.ts'
+import { serveDemoProvider } from './demo-provider/serve-demo-provider.ts'
 import { env, hasDemoUsers, sameAddress } from './env.ts'
 import { listenInternally } from './internal/listener.ts'
 import { appRouter } from './routers/app.ts'
 
-const server = createServer(getRequestListener(app.fetch))
+const listener = getRequestListener(app.fetch)
+const server = createServer(hasDemoUsers ? serveDemoProvider(listener) : listener)
 const sockets = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })
 applyWSSHandler({ wss: sockets, router: appRouter, createContext: wsContext, ...authHandlerOptions })
 const internalServer = await listenInternally()

@@ -48,6 +48,8 @@ export type AfterSecondFactor = (userId: string, context: EndpointContext) => Pr
 export interface SecondFactor {
   /** The methods with which this user can complete a sign-in, such as `otp`; empty if they have none. */
   methodsOf(userId: string, db: AuthKysely): Promise<readonly string[]>
+  /** If false, these methods only complete sign-ins that another factor requires. @default true */
+  readonly isRequired?: boolean
   /** Returns whether this user may sign in with this browser alone. @default never */
   isTrusted?(userId: string, context: EndpointContext): Promise<boolean>
   /** Removes the factor from an account, in the transaction of a change. */

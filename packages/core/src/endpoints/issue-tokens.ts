@@ -58,10 +58,12 @@ async function missingFactors(
 ): Promise<string[]> {
   if (amr.some((method) => SECOND_FACTORS.includes(method))) return []
   const methods: string[] = []
+  let isRequired = false
   for (const factor of context.secondFactors) {
     const own = await factor.methodsOf(userId, context.database.db)
     if (own.length > 0 && (await factor.isTrusted?.(userId, context))) return []
+    if (own.length > 0 && factor.isRequired !== false) isRequired = true
     methods.push(...own)
   }
-  return methods
+  return isRequired ? methods : []
 }

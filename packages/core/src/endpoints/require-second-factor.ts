@@ -4,8 +4,8 @@ import { denial } from '../session/report-denial.ts'
 import type { AuthorizedContext, SecondFactor } from './endpoint.ts'
 
 /**
- * Rejects a session that hasn't recently proved a second factor, if its user has one. Otherwise, a thief who
- * knows the password could add or remove a factor, and so replace it.
+ * Rejects a session that hasn't recently proved a second factor, if its user needs one to sign in. Otherwise,
+ * a thief who knows the password could add or remove a factor, and so replace it.
  * @throws AuthError `FACTOR_REQUIRED` or `SESSION_NOT_FRESH`, with what is required
  */
 export async function requireSecondFactor(context: AuthorizedContext): Promise<void> {
@@ -22,6 +22,7 @@ export async function hasSecondFactor(
   db: AuthKysely,
   factors: readonly SecondFactor[],
 ): Promise<boolean> {
-  for (const factor of factors) if ((await factor.methodsOf(userId, db)).length > 0) return true
+  for (const { methodsOf, isRequired } of factors)
+    if (isRequired !== false && (await methodsOf(userId, db)).length > 0) return true
   return false
 }

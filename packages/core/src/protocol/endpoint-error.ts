@@ -10,6 +10,7 @@ export const ENDPOINT_ERRORS = {
   NOT_FOUND: { status: 404, message: 'Endpoint not found' },
   USER_NOT_FOUND: { status: 404, message: 'User not found' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'Method not allowed. Use the method of this endpoint.' },
+  LAST_WAY_IN: { status: 409, message: 'This is your last way to sign in. Add another one first.' },
   LAST_ADMIN: { status: 409, message: 'This is the last admin. Make another user an admin first.' },
   TOO_MANY_SESSIONS: { status: 409, message: 'You are signed in on too many devices. Sign out on one.' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The request body is too large' },

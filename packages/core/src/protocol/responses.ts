@@ -5,13 +5,14 @@ import { isAuthError } from './errors.ts'
 /** Returns the status and body of the response to an error. It never has text of an unknown error. */
 export function toErrorResponse(error: unknown): ErrorResponse & { status: number } {
   if (isAuthError(error)) {
-    const { status, reason, message, retryAfterSeconds, challenge } = error
+    const { status, reason, message, retryAfterSeconds, challenge, required } = error
     return {
       status,
       code: reason,
       message,
       ...(retryAfterSeconds !== null && { retryAfterSeconds }),
       ...(challenge !== undefined && { challenge }),
+      ...(required !== undefined && { required }),
     }
   }
   if (isEndpointError(error)) {

@@ -2,8 +2,12 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { REASONS } from '@sallyport/core/internal/protocol'
 import { admin } from '@sallyport/core/plugins/admin'
+import { anonymous } from '@sallyport/core/plugins/anonymous'
+import { emailCode } from '@sallyport/core/plugins/email-code'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
+import { oauth } from '@sallyport/core/plugins/oauth'
 import { organization } from '@sallyport/core/plugins/organization'
+import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
 import { describe, expect, test } from 'vitest'
 import { ENDPOINT_ERRORS } from '../../src/protocol/endpoint-error.ts'
@@ -60,6 +64,10 @@ describe('docs/errors.md', () => {
       admin(),
       organization(),
       totp({ issuer: 'Test' }),
+      passkeys(),
+      emailCode({ sendEmail: async () => {} }),
+      anonymous(),
+      oauth({ providers: {} }),
     ]
     const codes = tables.flatMap(({ reasons = {} }) =>
       Object.entries(reasons).map(([code, { status }]) => [code, String(status)]),

@@ -13,12 +13,11 @@ import type {
   UserResponse,
 } from '@sallyport/core/internal/protocol'
 import { admin } from '@sallyport/core/plugins/admin'
-import { emailPassword } from '@sallyport/core/plugins/email-password'
-import { organization } from '@sallyport/core/plugins/organization'
-import { totp } from '@sallyport/core/plugins/totp'
+import { emailPassword, type UsernameEndpoints } from '@sallyport/core/plugins/email-password'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
+import { everyPasswordOption, everyPlugin } from '../support/every-plugin.ts'
 
 const countNotes = defineEndpoint({
   method: 'GET',
@@ -51,7 +50,7 @@ const themes = {
   userColumns: { theme: { schema: z.string().nullable(), input: true } },
 } satisfies AuthPlugin
 
-const testAuth = await createTestAuth({ plugins: [notes, themes, organization(), totp({ issuer: 'Test' })] })
+const testAuth = await createTestAuth({ plugins: [notes, themes, ...everyPlugin] })
 afterAll(() => testAuth.close())
 const { api } = testAuth
 type Api = typeof api
@@ -72,7 +71,7 @@ type WithHeaders = {
 describe('auth.api', () => {
   test('has a method for every endpoint of core, of the plugins, and of third-party plugins', () => {
     expectTypeOf<keyof Api>().toEqualTypeOf<
-      keyof typeof ENDPOINTS | 'createSession' | 'countNotes' | 'forgetMe'
+      Exclude<keyof typeof ENDPOINTS, keyof UsernameEndpoints> | 'createSession' | 'countNotes' | 'forgetMe'
     >()
     expect(api).toHaveProperty('countNotes', expect.any(Function))
     expect(api).toHaveProperty('forgetMe', expect.any(Function))
@@ -85,7 +84,7 @@ describe('auth.api', () => {
     const all = defineAuth({
       config,
       signingKeys,
-      plugins: [emailPassword(), admin(), organization(), totp({ issuer: 'Test' })],
+      plugins: [emailPassword(everyPasswordOption), admin(), ...everyPlugin],
     })
     type ApiOf<Definition> = Definition extends AuthDefinition<infer Plugins> ? Auth<Plugins>['api'] : never
     type Core =
@@ -129,6 +128,7 @@ describe('auth.api', () => {
       name: string
       email: string
       password: string
+      username?: string
       rememberMe?: boolean
     }>()
     expectTypeOf<InputOf<'revokeSession'>>().toEqualTypeOf<{ sessionId: string }>()
@@ -188,6 +188,24 @@ describe('auth.api', () => {
       | 'disableTotp'
       | 'reauthenticateTotp'
       | 'signInTotp'
+      | 'createPasskeySignInOptions'
+      | 'signInPasskey'
+      | 'createPasskeyReauthenticationOptions'
+      | 'reauthenticatePasskey'
+      | 'createPasskeyOptions'
+      | 'addPasskey'
+      | 'removePasskey'
+      | 'requestEmailCode'
+      | 'signInEmailCode'
+      | 'reauthenticateEmailCode'
+      | 'signInAnonymous'
+      | 'reauthenticateAnonymous'
+      | 'upgradeAnonymous'
+      | 'signInOauth'
+      | 'signInOauthCode'
+      | 'reauthenticateOauth'
+      | 'linkAccount'
+      | 'unlinkAccount'
       | 'verifyEmail'
       | 'createSession'
       | 'forgetMe'

@@ -1,6 +1,9 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { everyPlugin } from '../support/every-plugin.ts'
+import { insertEmailCode } from '../support/insert-email-code.ts'
+import { insertChallenge, insertTotp } from '../support/insert-totp.ts'
 
 const page = 'https://app.example.com'
 const SHARED = [
@@ -23,6 +26,7 @@ describe.each(SHARED)('with $options', ({ options, suffix, names, other }) => {
     const auth = await createTestAuth({
       baseUrl: 'https://api.example.com',
       allowedOrigins: [page],
+      plugins: everyPlugin,
       ...options,
     })
     onTestFinished(() => auth.close())
@@ -52,6 +56,25 @@ describe.each(SHARED)('with $options', ({ options, suffix, names, other }) => {
     const { cookie } = await auth.signIn()
     expect((await post(ENDPOINTS.signOut.path, cookie)).headers.getSetCookie()).toEqual(cleared)
     expect((await refresh(cookie)).headers.getSetCookie()).toEqual(cleared)
+  })
+
+  test('the cookies of plugins have these attributes', async () => {
+    const { auth, post } = await open()
+    const { userId, email } = await auth.createUser()
+    const device = names[2]
+    const isOwn = async (answer: Promise<Response>, suffixes: readonly string[]) => {
+      const set = (await answer).headers.getSetCookie().filter((cookie) => cookie.startsWith(`${device}-`))
+      expect(set.map((cookie) => cookie.slice(device.length).split('=')[0])).toEqual(suffixes)
+      for (const cookie of set) expect(cookie).toMatch(new RegExp(`; Max-Age=\\d+; ${suffix}$`))
+    }
+    await isOwn(post(ENDPOINTS.createPasskeySignInOptions.path, ''), ['-passkey'])
+    await isOwn(post(ENDPOINTS.requestEmailCode.path, '', { email }), ['-email-code'])
+    const { code, requestToken } = await insertEmailCode(auth, email)
+    const requested = `${device}-email-code=${requestToken}`
+    await isOwn(post(ENDPOINTS.signInEmailCode.path, requested, { code }), ['-email', '-email-code'])
+    const totp = await insertTotp(auth, [userId])
+    const challenge = await insertChallenge(auth, userId)
+    await isOwn(post(ENDPOINTS.signInTotp.path, '', { ...totp, challenge, trustDevice: true }), ['-trusted'])
   })
 
   test.each([other, 'service.session'])('ignores a session cookie named %s', async (name) => {

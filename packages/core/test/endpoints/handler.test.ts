@@ -1,10 +1,9 @@
 import { createAuth, defineEndpoint } from '@sallyport/core/auth'
 import { AUTH_PATH, ENDPOINTS, MAX_PAYLOAD_BYTES } from '@sallyport/core/internal/protocol'
-import { organization } from '@sallyport/core/plugins/organization'
-import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { everyPasswordOption, everyPlugin } from '../support/every-plugin.ts'
 import { cookieChanges, get, post } from '../support/requests.ts'
 
 const cause = new Error('SELECT password FROM account')
@@ -30,7 +29,8 @@ const reported: unknown[] = []
 const app = await createTestAuth({
   onFailure: ({ cause }) => void reported.push(cause),
   allowedOrigins: ['https://admin.example.com'],
-  plugins: [organization(), totp({ issuer: 'Test' }), { id: 'test', endpoints: { broken, echo } }],
+  emailPassword: everyPasswordOption,
+  plugins: [...everyPlugin, { id: 'test', endpoints: { broken, echo } }],
 })
 const owner = await app.createUser()
 afterAll(() => app.close())

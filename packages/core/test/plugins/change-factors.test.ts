@@ -14,7 +14,7 @@ const acme = await startLocalProvider()
 const auth = await createTestAuth({
   plugins: [
     oauth({ providers: { acme: { ...CLIENT, issuer: acme.issuer, trustAmr: true } } }),
-    passkeys(),
+    passkeys({ requiredAtSignIn: true }),
     totp({ issuer: 'Test' }),
   ],
 })

@@ -1,7 +1,12 @@
 import type { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { withOwnTables as withAnonymousUsers } from '../../src/plugins/anonymous/tables.ts'
+import { withOwnTables as withUsernames } from '../../src/plugins/email-password/tables.ts'
+import { EMAIL_CODE_COOKIE, insertEmailCode } from './insert-email-code.ts'
 import { insertLink } from './insert-link.ts'
+import { insertOauthAccount, insertOauthCode } from './insert-oauth.ts'
 import { insertInvitation, insertOrganization } from './insert-organization.ts'
+import { insertAssertion, insertAttestation, insertPasskey, PASSKEY_COOKIE } from './insert-passkey.ts'
 import { insertChallenge, insertTotp, type TotpAuth } from './insert-totp.ts'
 import type { MadeUser } from './user-maker.ts'
 
@@ -43,8 +48,12 @@ export interface EndpointCase {
   readonly caller: 'ada' | 'root'
   /** The input of a valid call. */
   readonly input: (scene: Scene) => Input | Promise<Input>
+  /** A cookie of the browser beside those of its session, in all calls. @default none */
+  readonly browserCookie?: string
   /** How Bob targets Ada. */
   readonly aim: (scene: Scene) => Aim | Promise<Aim>
+  /** Tables of proofs that work once, also if the call is rejected for another reason. @default none */
+  readonly usesUp?: readonly string[]
   /** The cookies that a successful call changes. @default nothing */
   readonly cookies?: { readonly set: readonly string[]; readonly cleared: readonly string[] }
   /** Status, and the code of a rejection. */
@@ -105,6 +114,8 @@ const FOR_ANYONE = {
 const nothing = () => ({})
 const both = ['service.jwt', 'service.session']
 
+const BEGIN_OAUTH = { provider: 'acme', redirectTo: '/home' }
+
 /**
  * Returns cookies that target Ada: Bob's JWT with a session cookie that names her session. Without a target
  * in the input, only cookies can.
@@ -153,6 +164,42 @@ async function invitationByAda(scene: Scene): Promise<{ organizationId: string; 
 /** Sets up an authenticator app for the users who may make the call, and returns its code. */
 function withTotp({ auth, ada, root }: Scene): Promise<{ code: string }> {
   return insertTotp(auth, [ada.userId, root.userId])
+}
+
+/** Adds a passkey to Ada, and returns its response in her session. */
+function assertionOfAda({ auth, ada: { userId, sessionId } }: Scene): Promise<Input> {
+  return insertAssertion(auth, { userId, purpose: 'reauthenticate', sessionIds: [sessionId] })
+}
+
+/** Adds a passkey to Ada. */
+async function passkeyOfAda({ auth, ada: { userId } }: Scene): Promise<{ id: string }> {
+  const { id } = await insertPasskey(auth, userId)
+  return { id }
+}
+
+/** Returns the response of a new passkey in the sessions of the users who may make the call. */
+async function newPasskey({ auth, ada, root }: Scene): Promise<Input> {
+  const { userId } = ada
+  const created = await insertAttestation(auth, { userId, sessionIds: [ada.sessionId, root.sessionId] })
+  return { ...created, name: 'Phone' }
+}
+
+/** Inserts a code for Ada, who has verified her address. */
+async function emailCodeOfAda({ auth, ada: { userId, email } }: Scene): Promise<Input> {
+  await auth.db.updateTable('user').set({ emailVerified: true }).where('id', '=', userId).execute()
+  return insertEmailCode(auth, email)
+}
+
+/** Takes the way to sign in from the users who may make the call. */
+async function makeAnonymous({ auth, ada, root }: Scene): Promise<void> {
+  const users = withAnonymousUsers(auth.db).updateTable('user').set({ isAnonymous: true })
+  await users.where('id', 'in', [ada.userId, root.userId]).execute()
+}
+
+/** Links accounts at a provider to the users who may make the call. */
+async function atProvider({ auth, ada, root }: Scene): Promise<Input> {
+  for (const { userId } of [ada, root]) await insertOauthAccount(auth, userId)
+  return BEGIN_OAUTH
 }
 
 /** Sends Ada's input as Bob. */
@@ -333,6 +380,17 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
   listAudit: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_FRESH_ADMINS },
   banUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_FRESH_ADMINS },
   unbanUser: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_FRESH_ADMINS },
+  getUsername: { caller: 'ada', input: nothing, aim: byCookie(), answers: READS_ABOUT_CALLER },
+  changeUsername: {
+    caller: 'ada',
+    input: () => ({ username: newUsername() }),
+    aim: async ({ auth, ada: { userId } }) => {
+      const username = newUsername()
+      await withUsernames(auth.db).insertInto('username').values({ userId, username }).execute()
+      return { input: { username } }
+    },
+    answers: { ...FOR_FRESH_USERS, 'other user': '409 USERNAME_TAKEN' },
+  },
   signInTotp: {
     caller: 'ada',
     input: async (scene) => ({
@@ -343,7 +401,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     aim: async ({ auth, bob }) => ({
       input: { ...(await insertTotp(auth, [bob.userId])), challenge: 'unknown' },
     }),
-    cookies: { set: both, cleared: [] },
+    cookies: { set: [...both, 'service.device'], cleared: [] },
     answers: { ...FOR_ANYONE, 'other user': '400 CHALLENGE_INVALID', banned: '403 ACCOUNT_BANNED' },
   },
   reauthenticateTotp: {
@@ -375,6 +433,176 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     aim: byCookie({ code: '000000' }),
     cookies: { set: both, cleared: [] },
     answers: FOR_FRESH_USERS,
+  },
+  createPasskeySignInOptions: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    cookies: { set: ['service.device-passkey'], cleared: [] },
+    answers: { ...FOR_ANYONE, 'other user': '200' },
+  },
+  signInPasskey: {
+    caller: 'ada',
+    input: ({ auth, ada: { userId } }) =>
+      insertAssertion(auth, { userId, purpose: 'sign-in', sessionIds: [null] }),
+    browserCookie: PASSKEY_COOKIE,
+    // The response to a challenge that was for her session.
+    aim: likeAda(assertionOfAda),
+    cookies: { set: both, cleared: [] },
+    usesUp: ['passkeyChallenge', 'passkeyCredential'],
+    answers: { ...FOR_ANYONE, 'other user': '400 PASSKEY_TIMEOUT', banned: '403 ACCOUNT_BANNED' },
+  },
+  createPasskeyReauthenticationOptions: {
+    caller: 'ada',
+    input: async ({ auth, ada, root }) => {
+      for (const { userId } of [ada, root]) await insertPasskey(auth, userId)
+      return {}
+    },
+    aim: byCookie(),
+    cookies: { set: ['service.device-passkey'], cleared: [] },
+    answers: FOR_USERS,
+  },
+  reauthenticatePasskey: {
+    caller: 'ada',
+    input: assertionOfAda,
+    browserCookie: PASSKEY_COOKIE,
+    aim: likeAda(assertionOfAda),
+    cookies: { set: both, cleared: [] },
+    answers: { ...FOR_USERS, admin: '400 PASSKEY_TIMEOUT', 'other user': '400 PASSKEY_TIMEOUT' },
+  },
+  createPasskeyOptions: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    cookies: { set: ['service.device-passkey'], cleared: [] },
+    answers: FOR_FRESH_USERS,
+  },
+  addPasskey: {
+    caller: 'ada',
+    input: newPasskey,
+    browserCookie: PASSKEY_COOKIE,
+    aim: likeAda(newPasskey),
+    cookies: { set: both, cleared: [] },
+    answers: { ...FOR_FRESH_USERS, 'other user': '400 PASSKEY_TIMEOUT' },
+  },
+  listPasskeys: { caller: 'ada', input: nothing, aim: byCookie(), answers: READS_ABOUT_CALLER },
+  renamePasskey: {
+    caller: 'ada',
+    input: async (scene) => ({ ...(await passkeyOfAda(scene)), name: 'Desktop' }),
+    aim: likeAda(async (scene) => ({ ...(await passkeyOfAda(scene)), name: 'Desktop' })),
+    answers: { ...FOR_USERS, admin: '404 PASSKEY_NOT_FOUND', 'other user': '404 PASSKEY_NOT_FOUND' },
+  },
+  removePasskey: {
+    caller: 'ada',
+    input: passkeyOfAda,
+    aim: likeAda(passkeyOfAda),
+    cookies: { set: both, cleared: [] },
+    answers: { ...FOR_FRESH_USERS, admin: '404 PASSKEY_NOT_FOUND', 'other user': '404 PASSKEY_NOT_FOUND' },
+  },
+  requestEmailCode: {
+    caller: 'ada',
+    input: ({ ada: { email } }) => ({ email }),
+    aim: ({ ada: { email } }) => ({ input: { email } }),
+    cookies: { set: ['service.device-email-code'], cleared: [] },
+    answers: { ...FOR_ANYONE, 'other user': '200' },
+  },
+  signInEmailCode: {
+    caller: 'ada',
+    input: emailCodeOfAda,
+    browserCookie: EMAIL_CODE_COOKIE,
+    // Bob's browser has requested the code, but he doesn't get Ada's mail.
+    aim: async (scene) => ({ input: { ...(await emailCodeOfAda(scene)), code: 'BBBBBBBB' } }),
+    cookies: { set: [...both, 'service.device-email'], cleared: ['service.device-email-code'] },
+    usesUp: ['emailCode'],
+    answers: { ...FOR_ANYONE, 'other user': '400 EMAIL_CODE_INVALID', banned: '403 ACCOUNT_BANNED' },
+  },
+  reauthenticateEmailCode: {
+    caller: 'ada',
+    input: emailCodeOfAda,
+    browserCookie: EMAIL_CODE_COOKIE,
+    // Not even with her code.
+    aim: likeAda(emailCodeOfAda),
+    cookies: { set: both, cleared: ['service.device-email-code'] },
+    usesUp: ['emailCode'],
+    answers: { ...FOR_USERS, admin: '400 EMAIL_CODE_INVALID', 'other user': '400 EMAIL_CODE_INVALID' },
+  },
+  signInAnonymous: {
+    caller: 'ada',
+    input: nothing,
+    aim: byCookie(),
+    cookies: { set: both, cleared: [] },
+    // Would lose its user.
+    answers: {
+      ...FOR_ANYONE,
+      user: '409 ALREADY_SIGNED_IN',
+      'other user': '200',
+      admin: '409 ALREADY_SIGNED_IN',
+      'signed in long ago': '409 ALREADY_SIGNED_IN',
+      banned: '409 ALREADY_SIGNED_IN',
+      'expired JWT': '409 ALREADY_SIGNED_IN',
+      'session cookie alone': '409 ALREADY_SIGNED_IN',
+    },
+  },
+  reauthenticateAnonymous: {
+    caller: 'ada',
+    input: async (scene) => {
+      await makeAnonymous(scene)
+      return {}
+    },
+    aim: byCookie(),
+    cookies: { set: both, cleared: [] },
+    answers: FOR_USERS,
+  },
+  upgradeAnonymous: {
+    caller: 'ada',
+    input: async (scene) => {
+      await makeAnonymous(scene)
+      return { name: 'Ada', email: newAddress(), password: 'a rare password' }
+    },
+    // Bob isn't anonymous.
+    aim: ({ ada: { email } }) => ({ input: { name: 'Eve', email, password: 'a rare password' } }),
+    cookies: { set: both, cleared: [] },
+    answers: { ...FOR_USERS, 'other user': '409 NOT_ANONYMOUS' },
+  },
+  signInOauth: {
+    caller: 'ada',
+    input: () => BEGIN_OAUTH,
+    aim: byCookie(BEGIN_OAUTH),
+    cookies: { set: ['service.oauth'], cleared: [] },
+    answers: { ...FOR_ANYONE, 'other user': '200' },
+  },
+  signInOauthCode: {
+    caller: 'ada',
+    input: ({ auth, ada: { userId } }) => insertOauthCode(auth, userId),
+    // Bob has got the deep link, but not the verifier.
+    aim: async ({ auth, ada: { userId } }) => ({
+      input: { ...(await insertOauthCode(auth, userId)), codeVerifier: 'A'.repeat(43) },
+    }),
+    cookies: { set: both, cleared: [] },
+    usesUp: ['oauthCode'],
+    answers: { ...FOR_ANYONE, 'other user': '400 SIGN_IN_EXPIRED', banned: '403 ACCOUNT_BANNED' },
+  },
+  reauthenticateOauth: {
+    caller: 'ada',
+    input: atProvider,
+    aim: likeAda(atProvider),
+    cookies: { set: ['service.oauth'], cleared: [] },
+    answers: { ...FOR_USERS, 'other user': '404 ACCOUNT_NOT_FOUND' },
+  },
+  linkAccount: {
+    caller: 'ada',
+    input: () => BEGIN_OAUTH,
+    aim: byCookie(BEGIN_OAUTH),
+    cookies: { set: ['service.oauth'], cleared: [] },
+    answers: FOR_FRESH_USERS,
+  },
+  listAccounts: { caller: 'ada', input: nothing, aim: byCookie(), answers: READS_ABOUT_CALLER },
+  unlinkAccount: {
+    caller: 'ada',
+    input: ({ auth, ada: { userId } }) => insertOauthAccount(auth, userId),
+    aim: likeAda(({ auth, ada: { userId } }) => insertOauthAccount(auth, userId)),
+    cookies: { set: both, cleared: [] },
+    answers: { ...FOR_FRESH_USERS, admin: '404 ACCOUNT_NOT_FOUND', 'other user': '404 ACCOUNT_NOT_FOUND' },
   },
   resetUserFactors: {
     caller: 'root',
@@ -456,6 +684,10 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
 
 function newAddress(): string {
   return `${crypto.randomUUID()}@example.com`
+}
+
+function newUsername(): string {
+  return `user-${crypto.randomUUID().slice(0, 13)}`
 }
 
 function atAda(scene: Scene): Aim {

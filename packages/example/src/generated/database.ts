@@ -1,5 +1,5 @@
 // Written by "sallyport generate": change the auth definition and run that again.
-import type { AddedColumns, AuthTables as CoreTables, Defaulted, Timestamp } from '@sallyport/core/auth'
+import type { AddedColumns, AuthTables as CoreTables, Defaulted, Flag, NullableTimestamp, Timestamp } from '@sallyport/core/auth'
 
 /** The columns that the auth definition adds: `openSqlite(url, { columns: authColumns })`. */
 export const authColumns: AddedColumns = {
@@ -64,18 +64,89 @@ export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
     "role": string
     "createdAt": Timestamp
   }
+  "oauthCode": {
+    "id": string
+    "accountId": string
+    "codeChallenge": string
+    "amr": string
+    "acr": string | null
+    "remembered": Flag
+    "expiresAt": Timestamp
+  }
+  "oauthFlow": {
+    "id": string
+    "provider": string
+    "purpose": string
+    "browser": string | null
+    "salt": string
+    "redirectTo": string
+    "errorTo": string
+    "remembered": Flag
+    "codeChallenge": string | null
+    "userId": string | null
+    "sessionId": string | null
+    "version": number | null
+    "personName": string | null
+    "expiresAt": Timestamp
+    "createdAt": Timestamp
+  }
+  "oauthToken": {
+    "accountId": string
+    "accessToken": string
+    "refreshToken": string | null
+    "scope": string
+    "accessExpiresAt": NullableTimestamp
+    "updatedAt": Timestamp
+  }
   "organization": {
     "id": string
     "name": string
     "slug": string
     "createdAt": Timestamp
   }
+  "passkeyChallenge": {
+    "id": string
+    "expiresAt": Timestamp
+  }
+  "passkeyCredential": {
+    "id": string
+    "userId": string
+    "name": string
+    "publicKey": string
+    "counter": number | string
+    "transports": string
+    "synced": Flag
+    "lastUsedAt": NullableTimestamp
+    "createdAt": Timestamp
+  }
+  "recoveryCode": {
+    "id": string
+    "userId": string
+    "createdAt": Timestamp
+  }
   "session": {
     "activeOrganizationId": string | null
     "deviceName": string | null
   }
+  "totp": {
+    "userId": string
+    "secret": string
+    "confirmedAt": NullableTimestamp
+    "lastStep": number
+    "createdAt": Timestamp
+  }
+  "trustedDevice": {
+    "id": string
+    "userId": string
+    "createdAt": Timestamp
+    "expiresAt": Timestamp
+  }
   "user": {
     "locale": Defaulted<string>
+  }
+  "username": {
+    "userId": string
+    "username": string
   }
   "verification": {
     "id": string

@@ -76,7 +76,13 @@ export const routes: readonly Route[] = [
     element: <Sessions />,
     queries: (trpc) => [trpc.sessions.list.queryOptions()],
   },
-  { path: '/account', title: 'Account', audience: 'users', element: <Account /> },
+  {
+    path: '/account',
+    title: 'Account',
+    audience: 'users',
+    element: <Account />,
+    queries: (trpc) => [trpc.demo.queryOptions()],
+  },
   {
     path: '/admin',
     title: 'Users',

@@ -1,4 +1,9 @@
-import { type ErrorResponse, isSessionOver, type SignInChallenge } from '@sallyport/core/internal/protocol'
+import {
+  type ErrorResponse,
+  isSessionOver,
+  type RequiredProof,
+  type SignInChallenge,
+} from '@sallyport/core/internal/protocol'
 
 /** The error of a call to an auth endpoint: a rejection, a response of another program, or no response. */
 export class AuthClientError extends Error {
@@ -20,11 +25,15 @@ export class AuthClientError extends Error {
   declare readonly retryAfterSeconds: number | null
   /** With `FACTOR_REQUIRED` at a sign-in: send its token with the second factor. Otherwise null. */
   declare readonly challenge: SignInChallenge | null
+  /** What satisfies an endpoint that requires a second factor; otherwise null. */
+  declare readonly required: RequiredProof | null
 
   constructor(status: number, response: ErrorResponse, cause?: unknown) {
-    const { code, message, fields = [], retryAfterSeconds = null, challenge = null } = response
+    const { code, message, fields = [], retryAfterSeconds = null } = response
+    const { challenge = null, required = null } = response
     super(message, { cause })
-    Object.assign(this, { name: 'AuthClientError', status, code, fields, retryAfterSeconds, challenge })
+    Object.assign(this, { name: 'AuthClientError', status, code, fields, retryAfterSeconds })
+    Object.assign(this, { challenge, required })
   }
 }
 

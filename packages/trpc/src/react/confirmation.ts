@@ -83,8 +83,14 @@ export function createConfirmation(client: HookClient): Confirmation {
   }
 }
 
+interface CallError {
+  readonly code: string
+  readonly required?: RequiredProof | null
+  readonly data?: { readonly auth?: AuthErrorData | null } | null
+}
+
 /** Reads the error data of a procedure, or the code of an auth endpoint. */
 function toAuthData(error: unknown): { reason: string; required: RequiredProof | null } {
-  const { code, data }: { code: string; data?: { auth?: AuthErrorData | null } | null } = Object(error)
-  return { reason: code, required: null, ...data?.auth }
+  const { code, required = null, data }: CallError = Object(error)
+  return { reason: code, required, ...data?.auth }
 }

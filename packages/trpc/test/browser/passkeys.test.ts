@@ -51,7 +51,7 @@ async function authenticatorsOf(page: Page) {
 }
 
 async function openPage() {
-  const site = await servePage({ entry, auth: { plugins: [passkeys()] } })
+  const site = await servePage({ entry, auth: { plugins: [passkeys({ requiredAtSignIn: true })] } })
   const tab = await (await browser.openProfile(site)).openTab<PasskeysPage>()
   const { email, userId } = await site.auth.createUser()
   expect(await tab.run('signIn', email, TEST_PASSWORD)).toBe(userId)

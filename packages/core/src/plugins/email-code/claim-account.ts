@@ -1,6 +1,7 @@
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
+import { lockValidUser } from '../../lifecycle/create-session.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { emailCodeError, type Settings } from './settings.ts'
 
@@ -8,7 +9,7 @@ import { emailCodeError, type Settings } from './settings.ts'
  * Returns the account of an address whose mail the user has just read. Creates it with `signUp`. The first
  * time, it takes the account away from anyone who registered it before and never proved the address, unless
  * it has a second factor.
- * @throws EndpointError `EMAIL_CODE_INVALID` if the account was deleted meanwhile
+ * @throws EndpointError `EMAIL_CODE_INVALID` if the account was deleted meanwhile; AuthError `ACCOUNT_BANNED`
  */
 export async function claimAccount(
   email: string,
@@ -26,6 +27,8 @@ export async function claimAccount(
     // A mailbox must not bypass a second factor: `beginSession` asks for it.
     if (emailVerified || (await hasSecondFactor(userId, trx, secondFactors)))
       return { user, hadPassword: false }
+    // The sign-in fails, so it changes nothing.
+    await lockValidUser(trx, userId, now)
     const change = { userId, actorId: null, at: now } as const
     // What was never confirmed, and so isn't a factor yet.
     for (const factor of secondFactors) await factor.remove(userId, trx)

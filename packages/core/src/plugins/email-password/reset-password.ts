@@ -81,11 +81,13 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         const found = await selectUser(trx, { id: userId }).select('emailVerified').executeTakeFirst()
         // The account's email has changed since the link was sent: the old mailbox must not reset it.
         if (found?.email !== email) throw emailPasswordError('LINK_INVALID')
-        const { emailVerified: wasVerified, ...user } = found
-        // The link proves that the user reads the mail of this address. But if a stranger has registered it,
-        // their passkey stays, and must not get an address that isn't theirs.
-        const isVerified =
-          Boolean(wasVerified) || !(await hasSecondFactor(userId, trx, context.secondFactors))
+        const { emailVerified, ...user } = found
+        const wasVerified = Boolean(emailVerified)
+        // The link proves that the user reads the mail of this address. But a stranger may have registered it:
+        // their passkeys end. A factor that their sign-in needs stays, without the address.
+        const { secondFactors } = context
+        const isVerified = wasVerified || !(await hasSecondFactor(userId, trx, secondFactors))
+        if (isVerified && !wasVerified) for (const factor of secondFactors) await factor.remove(userId, trx)
         const changed = { emailVerified: isVerified, updatedAt: now }
         await trx.updateTable('user').set(changed).where('id', '=', userId).execute()
         if (isVerified && !wasVerified)

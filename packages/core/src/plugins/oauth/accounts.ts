@@ -5,6 +5,7 @@ import { anyQuery, id, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { deleteChallenges } from '../../endpoints/sign-in-challenge.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
+import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { oauthError } from './errors.ts'
 import { sendNotice } from './notices.ts'
@@ -86,7 +87,7 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
   })
 }
 
-/** A passkey signs in without an account row. @throws EndpointError `LAST_ACCOUNT` */
+/** A passkey signs in without an account row. @throws EndpointError `LAST_WAY_IN` */
 async function requireOtherWay(
   trx: AuthTransaction,
   { userId, accountId }: { userId: string; accountId: string },
@@ -96,7 +97,7 @@ async function requireOtherWay(
   const accounts = await usableAccounts(trx, userId, settings)
   if (accounts.some(({ id }) => id !== accountId)) return
   for (const { methodsOf } of secondFactors) if ((await methodsOf(userId, trx)).includes('passkey')) return
-  throw oauthError('LAST_ACCOUNT')
+  throw reject('LAST_WAY_IN')
 }
 
 /** Leaves out a password that was removed, and providers that the app doesn't offer anymore. */

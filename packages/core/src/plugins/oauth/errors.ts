@@ -21,7 +21,6 @@ export const OAUTH_ERRORS = {
     message: 'An account with this email exists. Sign in to it, and then link this provider.',
   },
   ACCOUNT_TAKEN: { status: 409, message: 'Another user has linked this account.' },
-  LAST_ACCOUNT: { status: 409, message: 'This is your last way to sign in. Add another one first.' },
   PROVIDER_UNAVAILABLE: { status: 503, message: 'The provider does not respond. Try again later.' },
 } as const
 

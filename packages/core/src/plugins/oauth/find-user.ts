@@ -1,6 +1,6 @@
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
-import { lockUsers } from '../../lifecycle/locked-sessions.ts'
+import { lockValidUser } from '../../lifecycle/create-session.ts'
 import { oauthError } from './errors.ts'
 import type { Person } from './prove.ts'
 import type { Provider } from './providers.ts'
@@ -42,7 +42,7 @@ export async function findOrCreateAccount(
   if (email === null || !person.emailVerified) throw oauthError('PROVIDER_EMAIL_UNVERIFIED')
   const found = await trx.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
   if (found !== undefined) {
-    await requireSamePerson(trx, { userId: found.id, email, provider })
+    await requireSamePerson(trx, { userId: found.id, email, provider, now })
     const account = { userId: found.id, person, provider, now }
     return { ...(await insertAccount(trx, record, account)), isLinked: true }
   }
@@ -64,13 +64,14 @@ export async function findOrCreateAccount(
 /**
  * Rejects a user whose email may belong to someone else by now: an attacker can sign up with an address
  * before its owner does, and a provider can give an address to another person, who has another id there.
- * @throws EndpointError `ACCOUNT_EXISTS`
+ * @throws EndpointError `ACCOUNT_EXISTS`, or AuthError `ACCOUNT_BANNED`
  */
 async function requireSamePerson(
   trx: AuthTransaction,
-  { userId, email, provider }: { userId: string; email: string; provider: Provider },
+  { userId, email, provider, now }: { userId: string; email: string; provider: Provider; now: Date },
 ): Promise<void> {
-  await lockUsers(trx, [userId])
+  // The sign-in of a banned user fails, so it links nothing.
+  await lockValidUser(trx, userId, now)
   const user = await trx
     .selectFrom('user')
     .select(['email', 'emailVerified'])

@@ -36,10 +36,12 @@ export async function createReauthenticationOptions(
 ): Promise<Created<PasskeyRequestOptions>> {
   await countOptions(context, settings.limits)
   const { id: rpId } = relyingPartyOf(context.config, settings)
+  const { userId } = context.identity
+  // In a change, so a user who was deleted meanwhile isn't one without passkeys.
+  const allowCredentials = await context.change((trx) => descriptorsOf(userId, trx))
+  if (allowCredentials.length === 0) throw passkeyError('PASSKEY_NOT_FOUND')
   const challenge = createSecret()
   const cookies = await storeChallenge({ challenge, purpose: 'reauthenticate' }, context)
-  const allowCredentials = await descriptorsOf(context.identity.userId, context.database.db)
-  if (allowCredentials.length === 0) throw passkeyError('PASSKEY_NOT_FOUND')
   return { body: { challenge, rpId, timeout, userVerification: 'required', allowCredentials }, cookies }
 }
 

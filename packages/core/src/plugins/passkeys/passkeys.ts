@@ -29,16 +29,16 @@ export type PasskeyEndpoints = {
 
 /**
  * Adds passkeys (WebAuthn level 3), which verify the user: as a sign-in without a username, as a second
- * factor after a password, and to re-authenticate. A user who has one can't sign in with a password alone.
- * Needs `@simplewebauthn/server`.
+ * factor, and to re-authenticate. Needs `@simplewebauthn/server`.
  * @example passkeys({ appName: 'Example', sendEmail: ({ kind, to }) => mailer.send(to, texts[kind]) })
  * @throws ConfigurationError if a limit isn't positive, or an origin isn't one
  */
 export function passkeys(options: PasskeysOptions = {}): AuthPlugin<PasskeyEndpoints, Record<never, never>> {
-  const { origins = [], limits } = options
+  const { origins = [], requiredAtSignIn = false, limits } = options
   const settings: Settings = {
     ...options,
     origins: checkOrigins(origins),
+    requiredAtSignIn,
     limits: rateLimits(DEFAULT_LIMITS, limits),
   }
   return {
@@ -46,7 +46,7 @@ export function passkeys(options: PasskeysOptions = {}): AuthPlugin<PasskeyEndpo
     reasons: PASSKEY_ERRORS,
     migrations,
     expiringTables: ['passkeyChallenge'],
-    secondFactor,
+    secondFactor: secondFactor(settings),
     endpoints: {
       createPasskeySignInOptions: createPasskeySignInOptions(settings),
       signInPasskey: signInPasskey(settings),

@@ -4,11 +4,13 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
+import { forgetMethods } from '../../lifecycle/forget-methods.ts'
+import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { endOthers } from './end-others.ts'
 import { sendNotice } from './notices.ts'
 import { credentialId } from './responses.ts'
-import { forgetProofs } from './second-factor.ts'
+import { METHODS } from './second-factor.ts'
 import { passkeyError, type Settings } from './settings.ts'
 import { hasPasskey, withOwnTables } from './tables.ts'
 
@@ -55,8 +57,8 @@ async function deletePasskey(
   const removed = await statement.where('userId', '=', userId).returning('name').executeTakeFirst()
   if (removed === undefined) throw passkeyError('PASSKEY_NOT_FOUND')
   if (await hasPasskey(trx, userId)) return removed.name
-  if (!(await hasOtherSignIn(trx, userId))) throw passkeyError('LAST_WAY_IN')
-  await forgetProofs(userId, trx)
+  if (!(await hasOtherSignIn(trx, userId))) throw reject('LAST_WAY_IN')
+  await forgetMethods(trx, userId, METHODS)
   return removed.name
 }
 

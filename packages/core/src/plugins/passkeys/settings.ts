@@ -8,7 +8,6 @@ export const PASSKEY_ERRORS = {
   PASSKEY_TIMEOUT: { status: 400, message: 'This took too long. Try again.' },
   PASSKEY_NOT_FOUND: { status: 404, message: 'Passkey not found' },
   TOO_MANY_PASSKEYS: { status: 409, message: 'You have too many passkeys. Remove one first.' },
-  LAST_WAY_IN: { status: 409, message: 'Set a password first. You could not sign in without this passkey.' },
 } as const
 
 export const passkeyError: ReturnType<typeof rejections<typeof PASSKEY_ERRORS>> = rejections(PASSKEY_ERRORS)
@@ -62,6 +61,12 @@ export interface PasskeysOptions {
    * @default only the origin of `baseUrl`
    */
   readonly origins?: readonly string[]
+  /**
+   * Whether a user who has a passkey must also use one after a password or another sign-in. A user whose only
+   * passkey is on another device then can't sign in. Without it, passkeys are a way to sign in, and complete
+   * sign-ins for which another factor is required. @default false
+   */
+  readonly requiredAtSignIn?: boolean
   /** Sends the notices. @default none are sent */
   readonly sendEmail?: (email: PasskeyEmail) => Promise<void>
   readonly limits?: Partial<PasskeyLimits>
@@ -69,6 +74,7 @@ export interface PasskeysOptions {
 
 export interface Settings extends Pick<PasskeysOptions, 'appName' | 'rpId' | 'sendEmail'> {
   readonly origins: readonly string[]
+  readonly requiredAtSignIn: boolean
   readonly limits: PasskeyLimits
 }
 

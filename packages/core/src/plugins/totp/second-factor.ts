@@ -1,7 +1,7 @@
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { SecondFactor } from '../../endpoints/endpoint.ts'
 import { deleteChallenges } from '../../endpoints/sign-in-challenge.ts'
-import { removeMethods } from '../../session/authentication-methods.ts'
+import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { enabledSince } from './enabled-since.ts'
 import { deleteRecoveryCodes } from './recovery-codes.ts'
 import { withOwnTables } from './tables.ts'
@@ -21,9 +21,5 @@ export async function removeTotp(userId: string, trx: AuthTransaction): Promise<
   await deleteRecoveryCodes(trx, userId)
   await deleteTrustedDevices(trx, userId)
   await deleteChallenges(trx, userId)
-  const sessions = trx.selectFrom('session').select(['id', 'amr']).where('userId', '=', userId)
-  for (const { id, amr } of await sessions.where('amr', 'is not', null).execute()) {
-    const kept = removeMethods(amr, METHODS)
-    await trx.updateTable('session').set({ amr: kept }).where('id', '=', id).execute()
-  }
+  await forgetMethods(trx, userId, METHODS)
 }

@@ -1,5 +1,6 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { describe, expect, test, vi } from 'vitest'
+import { dumpTables, rowsOf } from '../../support/dump-tables.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
@@ -255,6 +256,18 @@ describe('the first code of an unverified account', () => {
     await owner.call('requestEmailCode', { email })
     await owner.call('signInEmailCode', { code: (await codeSentTo(email)).code })
     expect((await open().call('verifyEmail', { token })).status).toBe('400 LINK_INVALID')
+  })
+
+  test('of a banned user changes nothing', async () => {
+    const { userId, email } = await auth.createUser()
+    const browser = open()
+    await browser.call('requestEmailCode', { email })
+    const { code } = await codeSentTo(email)
+    await auth.db.updateTable('user').set({ banned: true }).where('id', '=', userId).execute()
+    const rows = async () => rowsOf(userId, await dumpTables(auth))
+    const before = await rows()
+    expect((await browser.call('signInEmailCode', { code })).status).toBe('403 ACCOUNT_BANNED')
+    expect(await rows()).toEqual(before)
   })
 
   test('leaves a verified account its password and its sessions', async () => {

@@ -107,7 +107,7 @@ describe('unlinking a provider', () => {
     const other = open()
     await other.go('signInOauth')
     const accountId = await idOf('acme', other)
-    expect((await other.call('unlinkAccount', { accountId })).status).toBe('409 LAST_ACCOUNT')
+    expect((await other.call('unlinkAccount', { accountId })).status).toBe('409 LAST_WAY_IN')
     expect(await providersOf(other)).toEqual(['acme'])
   })
 
@@ -116,7 +116,7 @@ describe('unlinking a provider', () => {
     const passwords = auth.db.updateTable('account').set({ password: null })
     await passwords.where('userId', '=', user.userId).where('providerId', '=', 'credential').execute()
     const accountId = await idOf('acme')
-    expect((await browser.call('unlinkAccount', { accountId })).status).toBe('409 LAST_ACCOUNT')
+    expect((await browser.call('unlinkAccount', { accountId })).status).toBe('409 LAST_WAY_IN')
   })
 
   test('is rejected for the account of another user, and for the password', async () => {

@@ -25,7 +25,7 @@ export interface Landing {
 export interface Browser {
   cookie: string
   headers: Record<string, string>
-  /** Calls an endpoint, and keeps its cookies. `status` is like `200` or `409 LAST_ACCOUNT`. */
+  /** Calls an endpoint, and keeps its cookies. `status` is like `200` or `409 LAST_WAY_IN`. */
   call(name: Name, input?: object): Promise<Reply>
   signIn(email: string): Promise<Reply>
   /** Opens the page of a provider. Returns the callback URL to which it sends the browser. */

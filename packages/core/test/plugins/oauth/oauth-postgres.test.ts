@@ -41,7 +41,7 @@ test('PostgreSQL has a whole life of an account', async () => {
   const query = { userId, provider: 'acme', database: auth.database, encryptionKeys }
   expect((await plugin.getProviderToken(query)).accessToken).toEqual(expect.any(String))
   expect((await browser.call('unlinkAccount', { accountId: accounts[0].id })).status).toBe('200')
-  expect((await browser.call('unlinkAccount', { accountId: accounts[1].id })).status).toBe('409 LAST_ACCOUNT')
+  expect((await browser.call('unlinkAccount', { accountId: accounts[1].id })).status).toBe('409 LAST_WAY_IN')
   await expect(plugin.getProviderToken(query)).rejects.toMatchObject({ code: 'PROVIDER_TOKEN_MISSING' })
 })
 

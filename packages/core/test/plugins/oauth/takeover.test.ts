@@ -63,6 +63,14 @@ describe('a first sign-in with the email of a user', () => {
     },
   )
 
+  test('links nothing to a banned user', async () => {
+    const userId = await createVerifiedUser(ada.email)
+    await auth.db.updateTable('user').set({ banned: true }).where('id', '=', userId).execute()
+    expect((await browser.go('signInOauth')).page).toBe('/sign-in?error=ACCOUNT_BANNED')
+    const accounts = auth.db.selectFrom('account').select('providerId').where('userId', '=', userId)
+    expect(await accounts.execute()).toEqual([{ providerId: 'credential' }])
+  })
+
   test('is rejected at a provider whose customers can set any email', async () => {
     await createVerifiedUser(ada.email)
     expect((await browser.go('signInOauth', at('company'))).page).toBe(EXISTS)

@@ -36,7 +36,10 @@ export class Authenticator {
   #userHandle: string | null = null
   counter = 1
 
-  create(options: PasskeyCreationOptions, changes: Changes = {}): PasskeyAttestation {
+  create(
+    options: Pick<PasskeyCreationOptions, 'challenge' | 'rp' | 'user'>,
+    changes: Changes = {},
+  ): PasskeyAttestation {
     this.#userHandle = options.user.id
     const ceremony = this.#ceremony('webauthn.create', { ...options, rpId: options.rp.id }, changes)
     const id = Buffer.from(this.id, 'base64url')
@@ -59,7 +62,7 @@ export class Authenticator {
     }
   }
 
-  get(options: PasskeyRequestOptions, changes: Changes = {}): PasskeyAssertion {
+  get(options: Pick<PasskeyRequestOptions, 'challenge' | 'rpId'>, changes: Changes = {}): PasskeyAssertion {
     this.counter++
     const ceremony = this.#ceremony('webauthn.get', options, changes)
     const [data, client] = [authenticatorData(ceremony), clientData(ceremony)]

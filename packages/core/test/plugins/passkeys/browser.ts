@@ -29,7 +29,7 @@ export interface Browser {
 export async function createPasskeyAuth(options: PasskeysOptions = {}) {
   const emails: PasskeyEmail[] = []
   const sendEmail = async (email: PasskeyEmail) => void emails.push(email)
-  const plugins = [passkeys({ sendEmail, ...options })]
+  const plugins = [passkeys({ sendEmail, requiredAtSignIn: true, ...options })]
   const auth = await createTestAuth({ plugins, bearer: true })
   afterAll(() => auth.close())
   let clients = 0

@@ -1,7 +1,11 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { passkeys } from '@sallyport/core/plugins/passkeys'
+import { totp } from '@sallyport/core/plugins/totp'
+import { createTestAuth } from '@sallyport/core/testing'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { insertTotp } from '../../support/insert-totp.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { Authenticator, type Ceremony } from './authenticator.ts'
-import { type Browser, createPasskeyAuth } from './browser.ts'
+import { type Browser, createPasskeyAuth, openBrowser } from './browser.ts'
 
 const { auth, open } = await createPasskeyAuth()
 
@@ -342,5 +346,32 @@ describe('re-authentication', () => {
     const { browser } = await signedIn()
     const reply = await browser.call('createPasskeyReauthenticationOptions')
     expect(reply.status).toBe('404 PASSKEY_NOT_FOUND')
+  })
+})
+
+describe('without requiredAtSignIn', () => {
+  test('a password alone signs in a user who has a passkey', async () => {
+    const relaxed = await createPasskeyAuth({ requiredAtSignIn: false })
+    const { email } = await relaxed.auth.createUser()
+    const browser = relaxed.open()
+    await browser.signIn(email)
+    await browser.addPasskey(new Authenticator())
+    expect((await relaxed.open().signIn(email)).status).toBe('200')
+  })
+
+  test('a passkey completes a sign-in for which another factor is required', async () => {
+    const both = await createTestAuth({ plugins: [passkeys(), totp({ issuer: 'Test' })] })
+    onTestFinished(() => both.close())
+    const { userId, email } = await both.createUser()
+    const browser = openBrowser(both, '203.0.113.9')
+    await browser.signIn(email)
+    const authenticator = new Authenticator()
+    await browser.addPasskey(authenticator)
+    await insertTotp(both, [userId])
+    const elsewhere = openBrowser(both, '203.0.113.10')
+    const { body } = await elsewhere.signIn(email)
+    expect(body.challenge.methods).toEqual(['passkey', 'otp', 'recovery'])
+    const completed = { challenge: body.challenge.token }
+    expect((await elsewhere.signInPasskey(authenticator, {}, completed)).status).toBe('200')
   })
 })

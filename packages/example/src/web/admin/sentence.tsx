@@ -79,6 +79,16 @@ export function sentenceOf(record: AuditRecord): ReactNode {
       return `The role of ${user} in an organization was changed${by}.`
     case 'user.factors-reset':
       return `The second factors of ${user} were removed${by}: ${detail.reason}.`
+    case 'oauth:account-linked':
+      return `${user} linked the provider "${detail.provider}".`
+    case 'oauth:account-unlinked':
+      return `${user} unlinked the provider "${detail.provider}".`
+    case 'passkeys:added':
+      return `${user} added the passkey "${detail.name}".`
+    case 'passkeys:removed':
+      return `${user} removed the passkey "${detail.name}".`
+    case 'passkeys:counter-regressed':
+      return `A passkey of ${user} was rejected: there may be a copy of its device.`
     case 'totp:enabled':
       return `${user} set up an authenticator app.`
     case 'totp:disabled':

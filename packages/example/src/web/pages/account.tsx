@@ -4,6 +4,7 @@ import { DeleteAccount } from '../account/delete-account.tsx'
 import { Password } from '../account/password.tsx'
 import { Profile } from '../account/profile.tsx'
 import { SecondFactor } from '../account/second-factor.tsx'
+import { WaysToSignIn } from '../account/ways-to-sign-in.tsx'
 import { useTRPC } from '../clients.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
@@ -18,6 +19,7 @@ export function Account() {
         {({ name, locale }) => <Profile name={name} locale={locale} />}
       </Loaded>
       <Password />
+      <WaysToSignIn />
       <SecondFactor />
       <ApiKey />
       <DeleteAccount />

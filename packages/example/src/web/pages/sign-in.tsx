@@ -4,9 +4,11 @@ import { useMutation } from '@tanstack/react-query'
 import { useAppAuth } from '../clients.ts'
 import { DemoSignIn } from '../demo-sign-in.tsx'
 import { useFormResult } from '../form-result.ts'
+import { OtherWays } from '../other-ways.tsx'
+import { useProviderChallenge } from '../provider-result.ts'
+import { SecondStep } from '../second-step.tsx'
 import { useSessionEnded } from '../session-ended.tsx'
 import { ActionButton } from '../ui/action-button.tsx'
-import { CodeField } from '../ui/code-field.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { GuestLink, useNext } from '../ui/guest-link.tsx'
@@ -28,7 +30,13 @@ export function SignIn() {
         password: String(form.get('password')),
       }),
   })
-  const challenge = signIn.error instanceof AuthClientError ? signIn.error.challenge : null
+  const provider = useProviderChallenge()
+  const ofPassword = signIn.error instanceof AuthClientError ? signIn.error.challenge : null
+  const challenge = ofPassword ?? provider.challenge
+  const startAgain = () => {
+    signIn.reset()
+    provider.forget()
+  }
   return (
     <div className="narrow">
       <PageHeading title="Sign in" />
@@ -67,45 +75,13 @@ export function SignIn() {
                 <GuestLink to="/forgot-password">Forgot password?</GuestLink>
               </Text>
             </Form>
+            <OtherWays next={sent?.values.next ?? next} />
             <DemoSignIn next={next} onFilled={(values) => signIn.mutate(values)} />
           </>
         ) : (
-          <SecondStep challenge={challenge} onExpired={() => signIn.reset()} />
+          <SecondStep challenge={challenge} onExpired={startAgain} />
         )}
       </Card>
     </div>
-  )
-}
-
-interface SecondStepProps {
-  readonly challenge: NonNullable<AuthClientError['challenge']>
-  readonly onExpired: () => void
-}
-
-/** The user has entered the right password. The page after it appears when the client has a session. */
-function SecondStep({ challenge, onExpired }: SecondStepProps) {
-  const { client } = useAppAuth()
-  const signIn = useMutation({
-    mutationFn: (values: FormData) =>
-      client.api.signInTotp({
-        challenge: challenge.token,
-        code: String(values.get('code')),
-        trustDevice: values.get('trustDevice') === 'on',
-      }),
-    onError: (error) => {
-      if (error instanceof AuthClientError && error.code === 'CHALLENGE_INVALID') onExpired()
-    },
-  })
-  return (
-    <Form onFilled={(values) => signIn.mutate(values)}>
-      <CodeField hint="A code of your app, or a recovery code." />
-      <Text as="label" size="2">
-        <input type="checkbox" name="trustDevice" /> Trust this browser for 30 days
-      </Text>
-      <Problem error={signIn.error} />
-      <ActionButton type="submit" isPending={signIn.isPending}>
-        Confirm
-      </ActionButton>
-    </Form>
   )
 }

@@ -1,0 +1,30 @@
+import { anonymous } from '@sallyport/core/plugins/anonymous'
+import { emailCode } from '@sallyport/core/plugins/email-code'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
+import { oauth } from '@sallyport/core/plugins/oauth'
+import { organization } from '@sallyport/core/plugins/organization'
+import { passkeys } from '@sallyport/core/plugins/passkeys'
+import { totp } from '@sallyport/core/plugins/totp'
+import { startLocalProvider } from '../plugins/oauth/local-provider.ts'
+import { CLIENT } from '../plugins/oauth/oidc-server.ts'
+
+const PLENTY = { points: 1_000_000, duration: 60 }
+
+/** The `emailPassword` of a test auth with all endpoints. */
+export const everyPasswordOption = {
+  usernames: true,
+  sendEmail: async () => {},
+  limits: { account: PLENTY, address: PLENTY, email: PLENTY },
+} as const
+
+const { issuer } = await startLocalProvider()
+
+/** The other plugins with endpoints, for as many calls as a test needs. `acme` is an OpenID provider. */
+export const everyPlugin = [
+  organization({ deliverInvitation: async () => {} }),
+  totp({ issuer: 'Test' }),
+  passkeys({ limits: { options: PLENTY, address: PLENTY, account: PLENTY } }),
+  emailCode({ sendEmail: async () => {}, limits: { address: PLENTY, email: PLENTY, mailbox: PLENTY } }),
+  anonymous({ password: emailPassword(everyPasswordOption), limits: { address: PLENTY } }),
+  oauth({ providers: { acme: { ...CLIENT, issuer } }, limits: { address: PLENTY, user: PLENTY } }),
+] as const

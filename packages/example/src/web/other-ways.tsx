@@ -1,0 +1,53 @@
+import { Flex, Separator } from '@radix-ui/themes'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { beginSignIn } from './begin-sign-in.ts'
+import { useAppAuth, useTRPC } from './clients.ts'
+import { nextPath } from './match-page.ts'
+import { askForPasskey } from './passkey-prompt.ts'
+import { openProvider, useProviderError } from './provider-result.ts'
+import { ActionButton } from './ui/action-button.tsx'
+import { Problem } from './ui/problem.tsx'
+
+/** The ways to sign in without a password. */
+export function OtherWays({ next }: { readonly next: string }) {
+  const { client } = useAppAuth()
+  const trpc = useTRPC()
+  const { data: demo } = useQuery(trpc.demo.queryOptions())
+  const failure = useProviderError()
+  const withPasskey = useMutation({
+    mutationFn: async () => {
+      const response = await askForPasskey(await client.api.createPasskeySignInOptions())
+      return client.api.signInPasskey({ response })
+    },
+  })
+  const withProvider = useMutation({
+    mutationFn: () =>
+      beginSignIn(client, {
+        redirectTo: nextPath(next),
+        errorTo: `/sign-in?${new URLSearchParams({ next })}`,
+      }),
+    onSuccess: openProvider,
+  })
+  return (
+    <>
+      <Separator size="4" my="4" />
+      <div className="stack">
+        <Problem error={withPasskey.error ?? withProvider.error ?? failure} />
+        <Flex gap="3" wrap="wrap">
+          <ActionButton variant="soft" isPending={withPasskey.isPending} onClick={() => withPasskey.mutate()}>
+            Sign in with a passkey
+          </ActionButton>
+          {demo && (
+            <ActionButton
+              variant="soft"
+              isPending={withProvider.isPending}
+              onClick={() => withProvider.mutate()}
+            >
+              Sign in with the demo provider
+            </ActionButton>
+          )}
+        </Flex>
+      </div>
+    </>
+  )
+}
