@@ -82,14 +82,15 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         // The account's email has changed since the link was sent: the old mailbox must not reset it.
         if (found?.email !== email) throw emailPasswordError('LINK_INVALID')
         const { emailVerified, ...user } = found
+        const wasVerified = Boolean(emailVerified)
         // The link proves that the user reads the mail of this address. But a stranger may have registered it:
         // their passkeys end. A factor that their sign-in needs stays, without the address.
         const { secondFactors } = context
-        const isVerified = Boolean(emailVerified) || !(await hasSecondFactor(userId, trx, secondFactors))
-        if (isVerified && !emailVerified) for (const factor of secondFactors) await factor.remove(userId, trx)
+        const isVerified = wasVerified || !(await hasSecondFactor(userId, trx, secondFactors))
+        if (isVerified && !wasVerified) for (const factor of secondFactors) await factor.remove(userId, trx)
         const changed = { emailVerified: isVerified, updatedAt: now }
         await trx.updateTable('user').set(changed).where('id', '=', userId).execute()
-        if (isVerified && !emailVerified)
+        if (isVerified && !wasVerified)
           record({ type: 'user.verified', userId, actorId: null, email, at: now })
         await setPassword(trx, { userId, password, now })
         await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
