@@ -39,8 +39,8 @@ export async function dumpTables({ db }: Pick<TestAuth, 'db'>): Promise<Dump> {
 }
 
 /**
- * Throws if anything has changed, other than the tables in `except`. Compares text first: comparing thousands of rows member by member takes
- * seconds.
+ * Throws if anything has changed, other than the tables in `except`. Compares text first: comparing thousands
+ * of rows member by member takes seconds.
  */
 export async function expectUnchanged(
   auth: Pick<TestAuth, 'db'>,

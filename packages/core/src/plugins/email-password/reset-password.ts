@@ -83,8 +83,8 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         if (found?.email !== email) throw emailPasswordError('LINK_INVALID')
         const { emailVerified, ...user } = found
         const wasVerified = Boolean(emailVerified)
-        // The link proves that the user reads the mail of this address. But a stranger may have registered
-        // it: their passkeys end. A factor that their sign-in needs stays, without the address.
+        // The link proves that the user reads the mail of this address. A stranger may have registered it:
+        // their passkeys end. A factor that their sign-in needs stays, without the address.
         const { secondFactors } = context
         const isVerified = wasVerified || !(await hasSecondFactor(userId, trx, secondFactors))
         if (isVerified && !wasVerified) for (const factor of secondFactors) await factor.remove(userId, trx)
