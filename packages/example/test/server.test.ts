@@ -332,7 +332,7 @@ describe('the example', () => {
       env: { KEY_FILE: join(example.folder, 'keys', 'keys.json') },
     })
     expect(stdout).toBe(
-      'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0, verification 0, knownDevice 0, invitation 0, oauthFlow 0, oauthCode 0, passkeyChallenge 0\n',
+      'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0, verification 0, knownDevice 0, invitation 0, oauthFlow 0, oauthCode 0, passkeyChallenge 0, trustedDevice 0\n',
     )
   })
 
@@ -373,10 +373,18 @@ describe('the process', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('creates no demo users for a public address, also without NODE_ENV', async () => {
+  test('has no demo users and no demo provider for a public address, also without NODE_ENV', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
     const running = await startExample({ NODE_ENV: 'test', BASE_URL: 'https://app.example.com' }, { folder })
     const { users, demo } = await inspectDemo(running, folder)
+    const provider = await fetch(`${running.url}/demo-provider/.well-known/openid-configuration`)
+    expect(provider.status).toBe(404)
+    const signIn = await fetch(`${running.url}/api/auth/sign-in/oauth`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-sallyport': '1' },
+      body: JSON.stringify({ provider: 'demo', redirectTo: '/' }),
+    })
+    expect(await signIn.json()).toMatchObject({ code: 'INVALID_INPUT', fields: ['provider'] })
     running.process.kill('SIGTERM')
     await running.exit
     rmSync(folder, { recursive: true })

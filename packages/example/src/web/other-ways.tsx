@@ -2,7 +2,6 @@ import { Flex, Separator } from '@radix-ui/themes'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { beginSignIn } from './begin-sign-in.ts'
 import { useAppAuth, useTRPC } from './clients.ts'
-import { nextPath } from './match-page.ts'
 import { askForPasskey } from './passkey-prompt.ts'
 import { openProvider, useProviderError } from './provider-result.ts'
 import { ActionButton } from './ui/action-button.tsx'
@@ -23,7 +22,8 @@ export function OtherWays({ next }: { readonly next: string }) {
   const withProvider = useMutation({
     mutationFn: () =>
       beginSignIn(client, {
-        redirectTo: nextPath(next),
+        // The server rejects other sites.
+        redirectTo: next,
         errorTo: `/sign-in?${new URLSearchParams({ next })}`,
       }),
     onSuccess: openProvider,
@@ -50,4 +50,10 @@ export function OtherWays({ next }: { readonly next: string }) {
       </div>
     </>
   )
+}
+
+/** Returns the path of one of our own pages, never of another site. */
+function ownPath(next: string): string {
+  const page = URL.parse(next, location.origin)
+  return page?.origin === location.origin ? page.pathname : '/'
 }

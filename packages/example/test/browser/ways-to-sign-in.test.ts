@@ -19,6 +19,11 @@ async function signInWithProvider(page: Page, person: 'Alan' | 'Barbara') {
   await page.getByRole('button', { name: `Continue as ${person}` }).click()
 }
 
+async function signOut(page: Page) {
+  await click(page, 'Sign out')
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+}
+
 /** Plugs in a device that confirms at once. */
 async function plugInAuthenticator(page: Page) {
   const devtools = await page.context().newCDPSession(page)
@@ -41,10 +46,11 @@ async function addPasskey(page: Page, name: string) {
   await page.getByLabel('Passkey', { exact: true }).waitFor()
 }
 
-/** Makes the proofs of all sessions older than a minute. */
-async function ageSessions() {
-  const amr = JSON.stringify({ oauth: Math.floor(Date.now() / 1000) - 61 })
-  await room.db.updateTable('session').set({ amr }).execute()
+/** Moves the last proof of all sessions to more than a minute ago. */
+async function ageSessions(method: 'oauth' | 'passkey') {
+  const lastAuthenticatedAt = new Date(Date.now() - 61_000)
+  const amr = JSON.stringify({ [method]: Math.floor(lastAuthenticatedAt.getTime() / 1000) })
+  await room.db.updateTable('session').set({ amr, lastAuthenticatedAt }).execute()
 }
 
 test('a person of the demo provider adds a passkey, unlinks the provider, and signs in with the passkey', async () => {
@@ -62,7 +68,7 @@ test('a person of the demo provider adds a passkey, unlinks the provider, and si
   await page.getByRole('alert').getByText('This is your last way to sign in').waitFor()
 
   mayLog(logOf(401))
-  await click(page, 'Sign out')
+  await signOut(page)
   await open('/sign-in?next=/account')
   await signInWithProvider(page, 'Alan')
   await page.getByRole('banner').getByText('alan@example.com').waitFor()
@@ -75,7 +81,7 @@ test('a person of the demo provider adds a passkey, unlinks the provider, and si
   await click(page, 'Unlink')
   await page.getByRole('button', { name: 'Link the demo provider' }).waitFor()
 
-  await click(page, 'Sign out')
+  await signOut(page)
   await open('/sign-in?next=/account')
   await click(page, 'Sign in with a passkey')
   await page.getByRole('banner').getByText('alan@example.com').waitFor()
@@ -98,7 +104,7 @@ test('a user with a password links the provider, and a passkey completes both si
   await addPasskey(page, 'Laptop')
 
   mayLog(logOf(401))
-  await click(page, 'Sign out')
+  await signOut(page)
   await open('/sign-in?next=/account')
   await signInWithProvider(page, 'Barbara')
   await page.getByRole('button', { name: 'Confirm with a passkey' }).waitFor()
@@ -106,7 +112,7 @@ test('a user with a password links the provider, and a passkey completes both si
   await click(page, 'Confirm with a passkey')
   await page.getByRole('banner').getByText(email).waitFor()
 
-  await click(page, 'Sign out')
+  await signOut(page)
   await open('/sign-in')
   mayLog(logOf(403))
   await page.getByLabel('Email').fill(email)
@@ -121,7 +127,7 @@ test('a user without a password confirms an action at the provider, or with a pa
   await open('/account')
   await signInWithProvider(page, 'Barbara')
   await page.getByRole('button', { name: 'Unlink' }).waitFor()
-  await ageSessions()
+  await ageSessions('oauth')
   mayLog(logOf(403))
   await click(page, 'New API key')
   const dialog = page.getByRole('dialog')
@@ -133,13 +139,13 @@ test('a user without a password confirms an action at the provider, or with a pa
   await click(page, 'New API key')
   await click(page, 'Confirm at the demo provider')
   await page.getByRole('button', { name: 'Continue as Barbara' }).click()
-  await page.getByRole('heading', { name: 'Account' }).waitFor()
+  await page.getByRole('heading', { name: 'Account', exact: true }).waitFor()
   await click(page, 'New API key')
   await page.getByText("Copy this key now. You can't see it again.").waitFor()
 
   await plugInAuthenticator(page)
   await addPasskey(page, 'Laptop')
-  await ageSessions()
+  await ageSessions('passkey')
   await click(page, 'New API key')
   await click(page, 'Use a passkey')
   await dialog.waitFor({ state: 'detached' })
