@@ -51,9 +51,3 @@ export function OtherWays({ next }: { readonly next: string }) {
     </>
   )
 }
-
-/** Returns the path of one of our own pages, never of another site. */
-function ownPath(next: string): string {
-  const page = URL.parse(next, location.origin)
-  return page?.origin === location.origin ? page.pathname : '/'
-}
