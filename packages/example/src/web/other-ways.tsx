@@ -1,6 +1,5 @@
 import { Flex, Separator } from '@radix-ui/themes'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { beginSignIn } from './begin-sign-in.ts'
 import { useAppAuth, useTRPC } from './clients.ts'
 import { askForPasskey } from './passkey-prompt.ts'
 import { openProvider, useProviderError } from './provider-result.ts'
@@ -21,7 +20,8 @@ export function OtherWays({ next }: { readonly next: string }) {
   })
   const withProvider = useMutation({
     mutationFn: () =>
-      beginSignIn(client, {
+      client.api.signInOauth({
+        provider: 'demo',
         // The server rejects other sites.
         redirectTo: next,
         errorTo: `/sign-in?${new URLSearchParams({ next })}`,

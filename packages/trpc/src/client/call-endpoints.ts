@@ -34,7 +34,8 @@ async function callMethod(
   name: string,
   { route, input = {} }: { route: Route; input?: object | undefined },
 ): Promise<object> {
-  if (!SIGNS.test(name)) return call(session, name, { route, input })
+  // The server needs the page of a sign-in with a provider, which begins here and ends there.
+  if (!SIGNS.test(name) || name === 'signInOauth') return call(session, name, { route, input })
   const { redirectTo, ...rest }: { redirectTo?: string } = input
   const page = redirectTo === undefined ? null : ownPage(redirectTo)
   const response = await (name === 'signOut' ? signOut(session) : call(session, name, { route, input: rest }))

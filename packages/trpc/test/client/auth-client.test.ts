@@ -212,7 +212,8 @@ describe('the methods', () => {
 
   test("redirectTo of another endpoint is the endpoint's own", async () => {
     const { call } = record(() => Response.json({}))
-    expect((await call('updateUser', { redirectTo: '/notes' })).body).toBe('{"redirectTo":"/notes"}')
+    for (const name of ['updateUser', 'signInOauth'])
+      expect((await call(name, { redirectTo: '/notes' })).body).toBe('{"redirectTo":"/notes"}')
   })
 
   test('go to the origin of the page unless a base URL is given, with the fetch of the page', async () => {

@@ -3,7 +3,7 @@ import { bundleForBrowser } from '../../../../scripts/browser-bundle.ts'
 
 /** Minified and gzipped, without peers, in production. */
 const LIMITS = {
-  clientAndReact: 7_190,
+  clientAndReact: 7_200,
   /** What all links add to these two. */
   links: 2_800,
   /** What programs without cookies add to the client. */
@@ -12,7 +12,7 @@ const LIMITS = {
   betterAuthAndLinks: 5_890,
 }
 
-test('the client and its React components together take at most 7,190 bytes', async () => {
+test('the client and its React components together take at most 7,200 bytes', async () => {
   const { code, bytes } = await bundleForBrowser('client', 'react')
   console.log(`client + react: ${bytes} bytes minified and gzipped`)
   // Checks that everything is included, since half of the code would also be small.
