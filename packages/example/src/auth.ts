@@ -24,7 +24,7 @@ export default defineAuth({
     admin(),
     organization(isProduction ? {} : { deliverInvitation: printInvitation }),
     oauth({ providers }),
-    passkeys({ appName: 'Control room' }),
+    passkeys({ appName: 'Control room', requiredAtSignIn: true }),
     totp({ issuer: 'Control room' }),
   ],
   user: {

@@ -13,6 +13,7 @@ const table: [Reason, number, string, number | null][] = [
   ['ACCOUNT_BANNED', 403, 'FORBIDDEN', null],
   ['ROLE_REQUIRED', 403, 'FORBIDDEN', null],
   ['SESSION_NOT_FRESH', 403, 'FORBIDDEN', null],
+  ['FACTOR_REQUIRED', 403, 'FORBIDDEN', null],
   ['ORIGIN_REJECTED', 403, 'FORBIDDEN', null],
   ['SECRET_SUPERSEDED', 409, 'CONFLICT', null],
   ['RATE_LIMITED', 429, 'TOO_MANY_REQUESTS', 1],

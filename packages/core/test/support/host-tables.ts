@@ -162,6 +162,8 @@ export function libraryTables(engine: HostEngine): HostTables {
       version: integer('version').notNull().default(1),
       provedVersion: integer('provedVersion').notNull().default(1),
       issuer: text('issuer'),
+      amr: text('amr'),
+      acr: text('acr'),
       createdAt: ${date('createdAt')}.notNull(),
       updatedAt: ${date('updatedAt')}.notNull(),
     })

@@ -87,7 +87,7 @@ test('a person of the demo provider adds a passkey, unlinks the provider, and si
   await page.getByRole('banner').getByText('alan@example.com').waitFor()
   expect(await page.getByLabel('Passkey', { exact: true }).inputValue()).toBe('Old laptop')
   await click(page, 'Remove')
-  await page.getByRole('alert').getByText('Set a password first').waitFor()
+  await page.getByRole('alert').getByText('This is your last way to sign in').waitFor()
 })
 
 test('a user with a password links the provider, and a passkey completes both sign-ins', async () => {
