@@ -17,7 +17,9 @@ import { emailPassword, type UsernameEndpoints } from '@sallyport/core/plugins/e
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
-import { everyPasswordOption, everyPlugin } from '../support/every-plugin.ts'
+import { everyPasswordOption, startEveryPlugin } from '../support/every-plugin.ts'
+
+const everyPlugin = await startEveryPlugin()
 
 const countNotes = defineEndpoint({
   method: 'GET',

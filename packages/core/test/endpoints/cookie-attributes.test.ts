@@ -1,9 +1,11 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { everyPlugin } from '../support/every-plugin.ts'
+import { startEveryPlugin } from '../support/every-plugin.ts'
 import { insertEmailCode } from '../support/insert-email-code.ts'
 import { insertChallenge, insertTotp } from '../support/insert-totp.ts'
+
+const everyPlugin = await startEveryPlugin()
 
 const page = 'https://app.example.com'
 const SHARED = [

@@ -18,11 +18,13 @@ import {
   type Scene,
   type Situation,
 } from '../support/endpoint-cases.ts'
-import { everyPasswordOption, everyPlugin } from '../support/every-plugin.ts'
+import { everyPasswordOption, startEveryPlugin } from '../support/every-plugin.ts'
 import { cookieChanges } from '../support/requests.ts'
 import { serveInterrupted } from '../support/serve-interrupted.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+
+const everyPlugin = await startEveryPlugin()
 
 const options = { emailPassword: everyPasswordOption, plugins: everyPlugin }
 // A link is created after the response, possibly after its test has ended.

@@ -3,8 +3,10 @@ import { AUTH_PATH, ENDPOINTS, MAX_PAYLOAD_BYTES } from '@sallyport/core/interna
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { everyPasswordOption, everyPlugin } from '../support/every-plugin.ts'
+import { everyPasswordOption, startEveryPlugin } from '../support/every-plugin.ts'
 import { cookieChanges, get, post } from '../support/requests.ts'
+
+const everyPlugin = await startEveryPlugin()
 
 const cause = new Error('SELECT password FROM account')
 const broken = defineEndpoint({

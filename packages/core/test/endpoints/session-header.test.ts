@@ -8,10 +8,12 @@ import { withOwnTables } from '../../src/plugins/email-password/tables.ts'
 import { serve } from '../sign-in-elsewhere/serve.ts'
 import { dumpTables } from '../support/dump-tables.ts'
 import { ENDPOINT_CASES, type Person, type Scene } from '../support/endpoint-cases.ts'
-import { everyPasswordOption, everyPlugin } from '../support/every-plugin.ts'
+import { everyPasswordOption, startEveryPlugin } from '../support/every-plugin.ts'
 import { cookieChanges, get, post } from '../support/requests.ts'
 import { statusOf } from '../support/status-of.ts'
 import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+
+const everyPlugin = await startEveryPlugin()
 
 const PLENTY = { points: 1_000_000, duration: 60 }
 const common = {

@@ -5,7 +5,9 @@ import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { describe, expect, test } from 'vitest'
 import { coreEndpoints } from '../../src/endpoints/core-endpoints.ts'
-import { everyPasswordOption, everyPlugin } from '../support/every-plugin.ts'
+import { everyPasswordOption, startEveryPlugin } from '../support/every-plugin.ts'
+
+const everyPlugin = await startEveryPlugin()
 
 const root = join(import.meta.dirname, '../../../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

@@ -17,14 +17,18 @@ export const everyPasswordOption = {
   limits: { account: PLENTY, address: PLENTY, email: PLENTY },
 } as const
 
-const { issuer } = await startLocalProvider()
-
-/** The other plugins with endpoints, for as many calls as a test needs. `acme` is an OpenID provider. */
-export const everyPlugin = [
-  organization({ deliverInvitation: async () => {} }),
-  totp({ issuer: 'Test' }),
-  passkeys({ limits: { options: PLENTY, address: PLENTY, account: PLENTY } }),
-  emailCode({ sendEmail: async () => {}, limits: { address: PLENTY, email: PLENTY, mailbox: PLENTY } }),
-  anonymous({ password: emailPassword(everyPasswordOption), limits: { address: PLENTY } }),
-  oauth({ providers: { acme: { ...CLIENT, issuer } }, limits: { address: PLENTY, user: PLENTY } }),
-] as const
+/**
+ * Returns the other plugins with endpoints, for as many calls as a test needs. `acme` is an OpenID provider,
+ * until the tests of the file are over.
+ */
+export async function startEveryPlugin() {
+  const { issuer } = await startLocalProvider()
+  return [
+    organization({ deliverInvitation: async () => {} }),
+    totp({ issuer: 'Test' }),
+    passkeys({ limits: { options: PLENTY, address: PLENTY, account: PLENTY } }),
+    emailCode({ sendEmail: async () => {}, limits: { address: PLENTY, email: PLENTY, mailbox: PLENTY } }),
+    anonymous({ password: emailPassword(everyPasswordOption), limits: { address: PLENTY } }),
+    oauth({ providers: { acme: { ...CLIENT, issuer } }, limits: { address: PLENTY, user: PLENTY } }),
+  ] as const
+}

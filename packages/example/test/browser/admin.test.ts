@@ -50,7 +50,7 @@ test('revokes all sessions of a user after a confirmation', async () => {
   await admin.page.getByRole('button', { name: 'Revoke all sessions' }).click()
   await admin.page.getByRole('alertdialog').getByRole('button', { name: 'Revoke sessions' }).click()
   await admin.page.getByText("This user isn't signed in.").waitFor()
-  await user.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await user.page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
 })
 
 describe('a ban', () => {
@@ -142,7 +142,7 @@ test('the audit trail and a ban ask for the password if the session is not fresh
   await page.getByRole('button', { name: 'Lift ban' }).click()
   // For users without a password.
   await question.getByRole('button', { name: 'Sign in again' }).click()
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
 })
 
 test('other users see why they cannot use the page, until an admin makes them one', async () => {

@@ -19,7 +19,7 @@ describe('signing in and out', () => {
     await page.getByRole('listitem').filter({ hasText: 'A note of mine' }).waitFor()
 
     await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     expect(await page.getByText('A note of mine').count()).toBe(0)
     const cookies = await context.cookies()
     expect(cookies.map(({ name }) => name)).toEqual(['service.device'])
@@ -54,7 +54,7 @@ describe('signing in and out', () => {
 
     const tab = await openTab('/account')
     await tab.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     const seen = await noteText(page)
     await tab.getByLabel('Email').fill(email)
     await tab.getByLabel('Password').fill(PASSWORD)
@@ -201,7 +201,7 @@ describe('actions that need the password', () => {
 
     await page.getByRole('button', { name: 'Delete account' }).click()
     await question.getByRole('button', { name: 'Delete', exact: true }).click()
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     expect(await usersOf(userId)).toBe(0)
     expect(await page.getByText('Your session has ended').count()).toBe(0)
   })

@@ -58,7 +58,7 @@ describe('sessions', () => {
     await row.getByRole('button', { name: /^Revoke/ }).click()
     await question.getByRole('button', { name: 'Revoke session' }).click()
     await row.waitFor({ state: 'detached' })
-    await elsewhere.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await elsewhere.page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     await elsewhere.page.getByText('Your session has ended').waitFor()
     expect(await here.page.getByRole('listitem').count()).toBe(1)
     expect(await elsewhere.titles()).toEqual(['Sign in', 'Notes', 'Sign in'])
@@ -70,7 +70,7 @@ describe('sessions', () => {
     await here.page.getByRole('button', { name: 'Revoke all other sessions' }).click()
     const question = here.page.getByRole('alertdialog', { name: 'Revoke all other sessions?' })
     await question.getByRole('button', { name: 'Revoke sessions' }).click()
-    await elsewhere.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await elsewhere.page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     await here.page.getByRole('status', { name: 'Your sessions: 1' }).waitFor()
   })
 
@@ -105,7 +105,7 @@ describe('sessions', () => {
       .poll(
         async () => {
           await thief.page.clock.runFor(500)
-          return thief.page.getByRole('heading', { name: 'Sign in' }).isVisible()
+          return thief.page.getByRole('heading', { name: 'Sign in', exact: true }).isVisible()
         },
         { interval: 150, timeout: 30_000 },
       )
@@ -128,7 +128,7 @@ describe('sessions', () => {
     await here.page.getByLabel('New password').fill('another long password')
     await here.page.getByRole('button', { name: 'Change password' }).click()
     await here.page.getByText('Password changed. Your other browsers are signed out.').waitFor()
-    await elsewhere.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await elsewhere.page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     expect(await here.titles()).toEqual(['Account'])
   })
 })

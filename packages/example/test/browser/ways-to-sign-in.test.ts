@@ -21,7 +21,7 @@ async function signInWithProvider(page: Page, person: 'Alan' | 'Barbara') {
 
 async function signOut(page: Page) {
   await click(page, 'Sign out')
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
 }
 
 /** Plugs in a device that confirms at once. */
