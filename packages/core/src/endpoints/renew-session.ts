@@ -1,5 +1,6 @@
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
-import type { VersionCause } from '../events/event.ts'
+import type { RevocationCause, VersionCause } from '../events/event.ts'
+import { deleteSessions } from '../lifecycle/end-session.ts'
 import { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
 import { findToken } from '../lifecycle/refresh-session.ts'
 import { replaceCredentials } from '../lifecycle/replace-credentials.ts'
@@ -47,6 +48,8 @@ export async function renewSession(
     cause: VersionCause
     /** The methods by which the user has just proved who they are (RFC 8176). */
     methods?: readonly string[]
+    /** Ends the user's other sessions, for this cause. */
+    revokeOthers?: RevocationCause | false
     work?: (trx: AuthTransaction, record: RecordEvent) => Promise<void>
   },
 ): Promise<TokenResult> {
@@ -56,9 +59,12 @@ export async function renewSession(
   await countVersionChange(sessionId, context)
   const issue = await prepareTokens({ id: sessionId, userId }, context)
   const renewed = await change(async (trx, record) => {
-    await options.work?.(trx, record)
-    const { cause, methods } = options
-    const replacement = { userId, cookie, cause, methods, now: config.now() }
+    const { cause, methods, revokeOthers = false, work } = options
+    const now = config.now()
+    const others = { userId, exceptId: sessionId, at: now }
+    if (revokeOthers) await deleteSessions(trx, record, { ...others, cause: revokeOthers })
+    await work?.(trx, record)
+    const replacement = { userId, cookie, cause, methods, now }
     const session = await replaceCredentials(trx, record, replacement)
     if (session === null) throw reject('SESSION_SECRET_REQUIRED')
     return session

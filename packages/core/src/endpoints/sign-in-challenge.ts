@@ -101,8 +101,3 @@ export async function consumeChallenge(trx: AuthTransaction, id: string): Promis
     .executeTakeFirst()
   if (numDeletedRows === 0n) throw reject('CHALLENGE_INVALID')
 }
-
-/** Ends all open sign-ins of a user, whose password or factors have changed. */
-export async function deleteChallenges(trx: AuthTransaction, userId: string): Promise<void> {
-  await trx.deleteFrom('sallyport.challenge').where('userId', '=', userId).execute()
-}

@@ -2,6 +2,7 @@ import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
 import type { ChangeHook, SessionDatabase } from '../database/session-database.ts'
 import type { AuthDefinition } from '../endpoints/definition.ts'
 import type { EventListener, EventRequest } from '../events/event.ts'
+import { deleteChallenges } from './delete-challenges.ts'
 
 /** Adds the hooks of the plugins and the listener of a definition to a database. */
 export function observed(
@@ -17,7 +18,7 @@ export function observed(
 /** A changed password ends the sign-ins that the former one began. */
 const endChallenges: ChangeHook = async (event, trx) => {
   if (event.type === 'user.password-changed' || event.type === 'user.deleted')
-    await trx.deleteFrom('sallyport.challenge').where('userId', '=', event.userId).execute()
+    await deleteChallenges(trx, event.userId)
 }
 
 /** Adds the request that causes changes to their events. */

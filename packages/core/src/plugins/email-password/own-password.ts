@@ -3,7 +3,6 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
-import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { findPasswordAccount, setPassword } from './accounts.ts'
 import { countConfirmation } from './attempts.ts'
@@ -34,7 +33,6 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
     }),
     output: tokens,
     async run({ currentPassword, newPassword, revokeOtherSessions = true }, context) {
-      const { sessionId } = context.identity
       const { id: userId, name, email } = context.session.user
       const user = { id: userId, name, email }
       await confirmPassword(currentPassword, context, settings)
@@ -44,13 +42,16 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
       const device = await readDevice(context)
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await setPassword(trx, { userId, password, now })
-        const others = { userId, exceptId: sessionId, cause: 'password-changed', at: now } as const
-        if (revokeOtherSessions) await deleteSessions(trx, record, others)
         await deleteLinks(trx, { userId, kinds: ['reset-password'] })
         await deleteDevices(trx, { userId, except: device })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
       }
-      const renewed = await renewSession(context, { cause: 'password-changed', methods: ['pwd'], work })
+      const renewed = await renewSession(context, {
+        cause: 'password-changed',
+        methods: ['pwd'],
+        revokeOthers: revokeOtherSessions && 'password-changed',
+        work,
+      })
       if (sendEmail !== undefined)
         context.later(() => sendEmail({ kind: 'password-changed', to: email, user }))
       return renewed

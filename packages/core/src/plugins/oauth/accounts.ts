@@ -3,8 +3,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { anyQuery, id, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
-import { deleteChallenges } from '../../endpoints/sign-in-challenge.ts'
-import { deleteSessions } from '../../lifecycle/end-session.ts'
+import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { oauthError } from './errors.ts'
@@ -61,7 +60,7 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
     output: tokens,
     async run({ accountId, revokeOtherSessions = true }, context) {
       await requireSessionSecret(context)
-      const { userId, sessionId: exceptId } = context.identity
+      const { userId } = context.identity
       const at = context.config.now()
       let provider = ''
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
@@ -76,11 +75,13 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
           await withOwnTables(trx).deleteFrom(table).where('accountId', '=', accountId).execute()
         await trx.deleteFrom('account').where('id', '=', accountId).execute()
         await deleteChallenges(trx, userId)
-        const others = { userId, exceptId, cause: 'factor-changed', at } as const
-        if (revokeOtherSessions) await deleteSessions(trx, record, others)
         record({ type: 'oauth:account-unlinked', userId, actorId: null, at, detail: { provider } })
       }
-      const renewed = await renewSession(context, { cause: 'factor-removed', work })
+      const renewed = await renewSession(context, {
+        cause: 'factor-removed',
+        revokeOthers: revokeOtherSessions && 'factor-changed',
+        work,
+      })
       sendNotice('account-unlinked', { userId, provider: { id: provider } }, { ...context, ...settings })
       return renewed
     },

@@ -10,7 +10,6 @@ import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { countAttempt } from './attempts.ts'
 import { readChallenge, useChallenge } from './challenges.ts'
 import { createCreationOptions } from './create-options.ts'
-import { endOthers } from './end-others.ts'
 import { sendNotice } from './notices.ts'
 import { creationOptions, type PasskeyCreationOptions } from './option-schemas.ts'
 import { passkeyName } from './own-passkeys.ts'
@@ -63,11 +62,15 @@ export function addPasskey(settings: Settings): Endpoint<AddPasskeyInput, TokenR
       const at = context.config.now()
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await insertPasskey({ ...credential, userId, name, createdAt: at }, trx)
-        if (revokeOtherSessions) await endOthers(context, trx, record)
         const detail = { passkeyId: credential.id, name }
         record({ type: 'passkeys:added', userId, actorId: null, at, detail })
       }
-      const renewed = await renewSession(context, { cause: 'factor-added', methods: ['passkey'], work })
+      const renewed = await renewSession(context, {
+        cause: 'factor-added',
+        methods: ['passkey'],
+        revokeOthers: revokeOtherSessions && 'factor-changed',
+        work,
+      })
       sendNotice({ kind: 'passkey-added', name }, context, settings)
       return renewed
     },

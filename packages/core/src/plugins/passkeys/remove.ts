@@ -7,7 +7,6 @@ import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
-import { endOthers } from './end-others.ts'
 import { sendNotice } from './notices.ts'
 import { credentialId } from './responses.ts'
 import { METHODS } from './second-factor.ts'
@@ -34,11 +33,14 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
       let name = ''
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         name = await deletePasskey({ id, userId }, trx)
-        if (revokeOtherSessions) await endOthers(context, trx, record)
         const detail = { passkeyId: id, name }
         record({ type: 'passkeys:removed', userId, actorId: null, at: context.config.now(), detail })
       }
-      const renewed = await renewSession(context, { cause: 'factor-removed', work })
+      const renewed = await renewSession(context, {
+        cause: 'factor-removed',
+        revokeOthers: revokeOtherSessions && 'factor-changed',
+        work,
+      })
       sendNotice({ kind: 'passkey-removed', name }, context, settings)
       return renewed
     },

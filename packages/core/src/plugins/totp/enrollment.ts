@@ -1,10 +1,9 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
-import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { anyQuery, noFields, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
-import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { enabledSince } from './enabled-since.ts'
@@ -113,10 +112,14 @@ export function confirmTotp(settings: Settings): Endpoint<ConfirmTotpInput, Reco
         const confirmed = await update.where('confirmedAt', 'is', null).executeTakeFirst()
         if (confirmed.numUpdatedRows === 0n) throw totpError('TOTP_NOT_ENABLED')
         recoveryCodes = await replaceRecoveryCodes(trx, userId, confirmedAt)
-        if (revokeOtherSessions) await endOthers(context, trx, record)
         record({ type: 'totp:enabled', userId, actorId: null, at: confirmedAt })
       }
-      const renewed = await renewSession(context, { cause: 'factor-added', methods: ['otp'], work })
+      const renewed = await renewSession(context, {
+        cause: 'factor-added',
+        methods: ['otp'],
+        revokeOthers: revokeOtherSessions && 'factor-changed',
+        work,
+      })
       sendNotice('totp-enabled', userId, { ...context, ...settings })
       return { ...renewed, body: { ...renewed.body, recoveryCodes } }
     },
@@ -144,10 +147,13 @@ export function disableTotp(settings: Settings): Endpoint<DisableTotpInput, Toke
       await proveCode({ userId, code }, context, settings)
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await removeTotp(userId, trx)
-        if (revokeOtherSessions) await endOthers(context, trx, record)
         record({ type: 'totp:disabled', userId, actorId: null, at: context.config.now() })
       }
-      const renewed = await renewSession(context, { cause: 'factor-removed', work })
+      const renewed = await renewSession(context, {
+        cause: 'factor-removed',
+        revokeOthers: revokeOtherSessions && 'factor-changed',
+        work,
+      })
       sendNotice('totp-disabled', userId, { ...context, ...settings })
       return renewed
     },
@@ -180,12 +186,4 @@ export function createRecoveryCodes(
       return { ...renewed, body: { ...renewed.body, recoveryCodes } }
     },
   })
-}
-
-function endOthers(
-  { identity: { userId, sessionId: exceptId }, config }: AuthorizedContext,
-  trx: AuthTransaction,
-  record: RecordEvent,
-): Promise<number> {
-  return deleteSessions(trx, record, { userId, exceptId, cause: 'factor-changed', at: config.now() })
 }

@@ -1,6 +1,6 @@
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { SecondFactor } from '../../endpoints/endpoint.ts'
-import { deleteChallenges } from '../../endpoints/sign-in-challenge.ts'
+import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { enabledSince } from './enabled-since.ts'
 import { deleteRecoveryCodes } from './recovery-codes.ts'
