@@ -1,17 +1,13 @@
-import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { type AccountEmail, type OauthOptions, oauth } from '@sallyport/core/plugins/oauth'
-import { createTestAuth, TEST_PASSWORD, type TestAuth } from '@sallyport/core/testing'
+import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { afterAll } from 'vitest'
-import { cookiesAfter, get, post } from '../../support/requests.ts'
+import {
+  type Browser as AppBrowser,
+  DEFAULT_ADDRESS,
+  openBrowser as openAppBrowser,
+} from '../../support/open-browser.ts'
+import { cookiesAfter } from '../../support/requests.ts'
 import type { Claims } from './oidc-server.ts'
-
-type Name = keyof typeof ENDPOINTS
-
-interface Reply {
-  readonly status: string
-  // biome-ignore lint/suspicious/noExplicitAny: each test reads another response
-  readonly body: any
-}
 
 /** What a callback led to. */
 export interface Landing {
@@ -22,18 +18,13 @@ export interface Landing {
 }
 
 /** A browser with its cookies: of the app, and of each provider. */
-export interface Browser {
-  cookie: string
-  headers: Record<string, string>
-  /** Calls an endpoint, and keeps its cookies. `status` is like `200` or `409 LAST_WAY_IN`. */
-  call(name: Name, input?: object): Promise<Reply>
-  signIn(email: string): Promise<Reply>
+export interface Browser extends AppBrowser {
   /** Opens the page of a provider. Returns the callback URL to which it sends the browser. */
   visit(url: string): Promise<string>
   /** Opens a callback URL as a link from another site. */
   open(url: string): Promise<Landing>
   /** Begins at the app, visits the provider, and comes back. */
-  go(name: Name, input?: object): Promise<Landing>
+  go(name: Parameters<AppBrowser['call']>[0], input?: object): Promise<Landing>
 }
 
 const APP = 'http://localhost:3000'
@@ -53,23 +44,8 @@ export async function createOauthAuth(
 
 export function openBrowser(auth: Pick<TestAuth, 'handler'>): Browser {
   const jars = new Map<string, string>()
-  const remote = { remoteAddress: '203.0.113.7' }
-  const browser: Browser = {
-    cookie: '',
-    headers: {},
-    async call(name, input = {}) {
-      const { method, path } = ENDPOINTS[name]
-      const headers = { cookie: browser.cookie, ...browser.headers }
-      const response = await auth.handler(
-        method === 'GET' ? get(path, headers) : post(path, input, headers),
-        remote,
-      )
-      browser.cookie = cookiesAfter(browser.cookie, response)
-      const body = await response.json()
-      return { status: [response.status, body.code].filter(Boolean).join(' '), body }
-    },
-    signIn: (email) => browser.call('signInEmail', { email, password: TEST_PASSWORD }),
-    async visit(url) {
+  const browser: Browser = Object.assign(openAppBrowser(auth), {
+    async visit(url: string) {
       let next = new URL(url)
       for (let redirects = 0; redirects < 10; redirects++) {
         const jar = jars.get(next.origin) ?? ''
@@ -83,24 +59,24 @@ export function openBrowser(auth: Pick<TestAuth, 'handler'>): Browser {
       }
       throw new Error('Too many redirects')
     },
-    async open(url) {
+    async open(url: string) {
       const headers = {
         cookie: browser.cookie,
         'sec-fetch-site': 'cross-site',
         'sec-fetch-mode': 'navigate',
         'sec-fetch-dest': 'document',
       }
-      const response = await auth.handler(new Request(url, { headers }), remote)
+      const response = await auth.handler(new Request(url, { headers }), { remoteAddress: DEFAULT_ADDRESS })
       browser.cookie = cookiesAfter(browser.cookie, response)
       const location = response.headers.get('location') ?? ''
       return { status: response.status, page: location.replace(APP, ''), response }
     },
-    async go(name, input = ACME) {
+    async go(name: Parameters<AppBrowser['call']>[0], input: object = ACME) {
       const { status, body } = await browser.call(name, input)
       if (status !== '200') throw new Error(status)
       return browser.open(await browser.visit(body.url))
     },
-  }
+  })
   return browser
 }
 

@@ -1,7 +1,8 @@
 import { createAuth } from '@sallyport/core/auth'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Browser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
-import { type Browser, createTotpAuth } from './browser.ts'
+import { createTotpAuth } from './browser.ts'
 
 const { auth, emails, outbox, open, codeOf } = await createTotpAuth()
 
