@@ -29,11 +29,17 @@ export class AuthClientError extends Error {
   declare readonly required: RequiredProof | null
 
   constructor(status: number, response: ErrorResponse, cause?: unknown) {
-    const { code, message, fields = [], retryAfterSeconds = null } = response
-    const { challenge = null, required = null } = response
+    const {
+      code,
+      message,
+      fields = [],
+      retryAfterSeconds = null,
+      challenge = null,
+      required = null,
+    } = response
     super(message, { cause })
-    Object.assign(this, { name: 'AuthClientError', status, code, fields, retryAfterSeconds })
-    Object.assign(this, { challenge, required })
+    const name = 'AuthClientError'
+    Object.assign(this, { name, status, code, fields, retryAfterSeconds, challenge, required })
   }
 }
 

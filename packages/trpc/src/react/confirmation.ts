@@ -11,7 +11,7 @@ export type ConfirmationInput = { readonly password: string } | (() => Promise<u
 
 interface Prompt {
   readonly isAsking: boolean
-  /** What the rejected call needs; null while nothing is asked, and for an auth endpoint. */
+  /** What the rejected call needs; null while nothing is asked, and if any recent proof is fine. */
   readonly required: RequiredProof | null
   readonly error: AuthClientError | null
 }
