@@ -7,6 +7,13 @@ export const emailAddress: z.ZodMiniType<string> = z.pipe(
   z.email(),
 )
 
+/** A code as the user types it: in upper case, without spaces and dashes, and only then validated. */
+export function typedCode(pattern: RegExp): z.ZodMiniType<string> {
+  const normalize = z.transform((text: string) => text.replace(/[\s-]/g, '').toUpperCase())
+  const normalized = z.pipe(z.string().check(z.maxLength(64)), normalize)
+  return z.pipe(normalized, z.string().check(z.regex(pattern)))
+}
+
 /** Returns whether a statement failed because another row has the same unique value. */
 export function isDuplicate(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null

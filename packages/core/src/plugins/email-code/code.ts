@@ -1,4 +1,5 @@
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
+import { typedCode } from '../internal.ts'
 
 /**
  * Consonants, so a code has no words, and every keyboard types it without switching (RFC 8628 section 6.1).
@@ -26,11 +27,4 @@ export function groupCode(code: string): string {
   return `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
 }
 
-/** A code as the user types it: in upper case, without spaces and dashes. */
-export const code: z.ZodMiniType<string> = z.pipe(
-  z.pipe(
-    z.string().check(z.maxLength(64)),
-    z.transform((text) => text.replace(/[\s-]/g, '').toUpperCase()),
-  ),
-  z.string().check(z.regex(new RegExp(`^[${ALPHABET}]{${LENGTH}}$`))),
-)
+export const code: z.ZodMiniType<string> = typedCode(new RegExp(`^[${ALPHABET}]{${LENGTH}}$`))

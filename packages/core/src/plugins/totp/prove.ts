@@ -1,11 +1,12 @@
 import { Secret, TOTP } from 'otpauth'
-import * as z from 'zod/mini'
+import type * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import type { EncryptionKeys } from '../../keys/encryption-keys.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { clientNetwork } from '../../request/address.ts'
+import { typedCode } from '../internal.ts'
 import { useRecoveryCode } from './recovery-codes.ts'
 import { type Settings, totpError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -17,14 +18,8 @@ const DIGITS = 6
 /** The steps before and after the current one that are accepted (RFC 6238 section 5.2). */
 const WINDOW = 1
 
-/** A code of an authenticator app, or a recovery code: in upper case, without spaces and dashes. */
-export const code: z.ZodMiniType<string> = z.pipe(
-  z.pipe(
-    z.string().check(z.maxLength(64)),
-    z.transform((text) => text.replace(/[\s-]/g, '').toUpperCase()),
-  ),
-  z.string().check(z.regex(/^([0-9]{6}|[A-Z2-7]{24})$/)),
-)
+/** A code of an authenticator app, or a recovery code. */
+export const code: z.ZodMiniType<string> = typedCode(/^([0-9]{6}|[A-Z2-7]{24})$/)
 
 export function requireEncryptionKeys({ encryptionKeys }: EndpointContext): EncryptionKeys {
   if (encryptionKeys !== null) return encryptionKeys
