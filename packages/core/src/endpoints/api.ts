@@ -52,8 +52,8 @@ export interface CreateSessionInput {
 /** Methods of `auth.api` without an endpoint. The app's own code decides who may call them. */
 export interface ServerApi {
   /**
-   * Begins a session for a user who has authenticated elsewhere: with OAuth, a passkey, or SAML. Add the
-   * returned headers, which set the cookies, to the response.
+   * Begins a session for a user who has authenticated elsewhere, such as with SAML. Add the returned headers,
+   * which set the cookies, to the response.
    * @throws EndpointError `USER_NOT_FOUND` or `TOO_MANY_SESSIONS`
    * @throws AuthError `ACCOUNT_BANNED`, `COOKIE_CONFLICT`, `SESSIONS_UNAVAILABLE`, or `FACTOR_REQUIRED` with
    * a `challenge`, if the user has a second factor that `amr` doesn't name

@@ -39,6 +39,7 @@ export interface AuthPlugin<
   readonly reasons?: RejectionTable
   /** A factor that a sign-in must prove too, if the user has it. */
   readonly secondFactor?: SecondFactor
+  /** Runs after a second factor has completed a sign-in, such as to remember the browser. */
   readonly afterSecondFactor?: AfterSecondFactor
   /** True if it encrypts secrets: `createAuth` then throws without `encryptionKeys`. @default false */
   readonly needsEncryptionKeys?: boolean

@@ -38,6 +38,7 @@ export interface EndpointContext {
   later(work: () => Promise<void>): void
   /** The second factors of all plugins. */
   readonly secondFactors: readonly SecondFactor[]
+  /** What the plugins do after a second factor has completed a sign-in. */
   readonly afterSecondFactor: readonly AfterSecondFactor[]
 }
 

@@ -19,7 +19,7 @@ export interface Browser {
   signIn(email: string, password?: string): Promise<Reply>
 }
 
-/** The address of a browser without one of its own. */
+/** The address of a browser that names none. */
 export const DEFAULT_ADDRESS = '203.0.113.7'
 
 export interface BrowserOptions {
