@@ -1,7 +1,14 @@
-import { base64url } from 'jose'
+import {
+  base64url,
+  calculateJwkThumbprint,
+  type DecryptOptions,
+  FlattenedEncrypt,
+  flattenedDecrypt,
+  type JWEHeaderParameters,
+} from 'jose'
 import { ConfigurationError } from '../protocol/errors.ts'
 
-/** Encrypts secrets for the database: AES-256-GCM (NIST SP 800-38D), with a random IV for each text. */
+/** Encrypts secrets for the database: JWE (RFC 7516) with AES-256-GCM, and the owner as additional data. */
 export interface EncryptionKeys {
   /**
    * Encrypts with the first key.
@@ -17,8 +24,6 @@ export interface EncryptionKeys {
 }
 
 const KEY_BYTES = 32
-const IV_BYTES = 12
-const KEY_ID_BYTES = 6
 
 /**
  * Reads `ENCRYPTION_KEYS`; null if it isn't set.
@@ -27,41 +32,42 @@ const KEY_ID_BYTES = 6
 export function readEncryptionKeys(variable: string | undefined): EncryptionKeys | null {
   if (variable === undefined || variable.trim() === '') return null
   const keys = variable.split(',').map((text, index) => readKey(text.trim(), index + 1))
-  let imported: Promise<readonly ImportedKey[]> | undefined
-  const importOnce = () => {
-    imported ??= Promise.all(keys.map(importKey))
-    return imported
+
+  async function findKey({ kid }: JWEHeaderParameters = {}): Promise<Uint8Array> {
+    for (const key of keys) if ((await idOf(key)) === kid) return key
+    throw new ConfigurationError(
+      `ENCRYPTION_KEYS lacks the key ${kid}, which encrypted a secret in the database. Add it after the first key.`,
+    )
   }
+
   return {
     async encrypt(text, owner) {
-      const [first] = await importOnce()
+      const [first] = keys
       if (first === undefined) throw new ConfigurationError('ENCRYPTION_KEYS has no key. Add one.')
-      const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES))
-      const bytes = await crypto.subtle.encrypt(algorithm(iv, owner), first.key, encode(text))
-      return [first.id, base64url.encode(iv), base64url.encode(new Uint8Array(bytes))].join('.')
+      const header = { alg: 'dir', enc: 'A256GCM', kid: await idOf(first) }
+      const encryption = new FlattenedEncrypt(encode(text)).setProtectedHeader(header)
+      // The owner isn't stored: who decrypts has to know it.
+      const { aad: _, ...jwe } = await encryption
+        .setAdditionalAuthenticatedData(encode(JSON.stringify(owner)))
+        .encrypt(first)
+      return JSON.stringify(jwe)
     },
     async decrypt(encrypted, owner) {
-      const [keyId, iv = '', text = ''] = encrypted.split('.')
-      const found = (await importOnce()).find(({ id }) => id === keyId)
-      if (found === undefined)
-        throw new ConfigurationError(
-          `ENCRYPTION_KEYS lacks the key ${keyId}, which encrypted a secret in the database. Add it after the first key.`,
-        )
-      const bytes = await crypto.subtle.decrypt(algorithm(decode(iv), owner), found.key, decode(text))
-      return new TextDecoder().decode(bytes)
+      const jwe = { ...JSON.parse(encrypted), aad: base64url.encode(JSON.stringify(owner)) }
+      const { plaintext } = await flattenedDecrypt(jwe, findKey, ALGORITHMS)
+      return new TextDecoder().decode(plaintext)
     },
   }
 }
 
-interface ImportedKey {
-  /** The start of the key's hash. */
-  readonly id: string
-  readonly key: CryptoKey
+const ALGORITHMS: DecryptOptions = {
+  keyManagementAlgorithms: ['dir'],
+  contentEncryptionAlgorithms: ['A256GCM'],
 }
 
-function readKey(text: string, place: number): Uint8Array<ArrayBuffer> {
+function readKey(text: string, place: number): Uint8Array {
   try {
-    const bytes = decode(text)
+    const bytes = base64url.decode(text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, ''))
     if (bytes.length === KEY_BYTES) return bytes
   } catch {
     // The error could have a part of the key.
@@ -71,23 +77,11 @@ function readKey(text: string, place: number): Uint8Array<ArrayBuffer> {
   )
 }
 
-async function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<ImportedKey> {
-  const key = await crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt'])
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return { id: base64url.encode(hash.subarray(0, KEY_ID_BYTES)), key }
+/** Returns the thumbprint of a key (RFC 7638). */
+function idOf(key: Uint8Array): Promise<string> {
+  return calculateJwkThumbprint({ kty: 'oct', k: base64url.encode(key) })
 }
 
-/** JSON, so no two owners have the same bytes. */
-function algorithm(iv: Uint8Array<ArrayBuffer>, owner: readonly string[]): AesGcmParams {
-  return { name: 'AES-GCM', iv, additionalData: encode(JSON.stringify(owner)) }
-}
-
-function encode(text: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(new TextEncoder().encode(text))
-}
-
-/** Accepts base64 and base64url. */
-function decode(text: string): Uint8Array<ArrayBuffer> {
-  const canonical = text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
-  return new Uint8Array(base64url.decode(canonical))
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
 }

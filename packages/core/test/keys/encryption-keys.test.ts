@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@sallyport/core'
+import { errors, FlattenedEncrypt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { readEncryptionKeys } from '../../src/keys/encryption-keys.ts'
 
@@ -34,16 +35,47 @@ test.each([
 test('a changed text does not decrypt', async () => {
   const keys = keysOf(base64(first))
   const encrypted = await keys.encrypt('secret', OWNER)
-  const [id = '', iv = '', text = ''] = encrypted.split('.')
+  const jwe = JSON.parse(encrypted)
   const flipped = (part: string) => `${part.startsWith('A') ? 'B' : 'A'}${part.slice(1)}`
-  for (const changed of [
-    [id, flipped(iv), text],
-    [id, iv, flipped(text)],
-    [id, iv, ''],
-    [id, '', text],
-    [id],
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const header = JSON.parse(Buffer.from(jwe.protected, 'base64url').toString())
+  expect(await keys.decrypt(JSON.stringify({ ...jwe }), OWNER)).toBe('secret')
+  for (const change of [
+    { iv: flipped(jwe.iv) },
+    { ciphertext: flipped(jwe.ciphertext) },
+    { ciphertext: '' },
+    { tag: flipped(jwe.tag) },
+    { tag: jwe.tag.slice(0, 4) },
+    { iv: '' },
+    { iv: undefined, ciphertext: undefined, tag: undefined },
+    { protected: encode({ ...header, alg: 'A256GCMKW' }) },
+    { protected: encode({ ...header, enc: 'A128GCM' }) },
+    { protected: encode({ ...header, kid: undefined }) },
   ])
-    await expect(keys.decrypt(changed.join('.'), OWNER)).rejects.toThrow()
+    await expect(keys.decrypt(JSON.stringify({ ...jwe, ...change }), OWNER)).rejects.toThrow()
+})
+
+test('the stored text does not name its owner, and an owner in it changes nothing', async () => {
+  const keys = keysOf(base64(first))
+  const jwe = JSON.parse(await keys.encrypt('secret', OWNER))
+  expect(Object.keys(jwe).toSorted()).toEqual(['ciphertext', 'iv', 'protected', 'tag'])
+  const moved = { ...jwe, aad: Buffer.from(JSON.stringify(OWNER)).toString('base64url') }
+  await expect(keys.decrypt(JSON.stringify(moved), ['totp', 'bob'])).rejects.toThrow()
+})
+
+test.each([
+  ['alg', { alg: 'A256KW', enc: 'A256GCM' }],
+  ['enc', { alg: 'dir', enc: 'A128CBC-HS256' }],
+])('another `%s` is rejected, even with the right key', async (_name, algorithms) => {
+  const key = Buffer.alloc(32, 1)
+  const keys = keysOf(base64(key))
+  const { protected: header } = JSON.parse(await keys.encrypt('secret', OWNER))
+  const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString())
+  const jwe = await new FlattenedEncrypt(Buffer.from('secret'))
+    .setProtectedHeader({ ...algorithms, kid })
+    .setAdditionalAuthenticatedData(Buffer.from(JSON.stringify(OWNER)))
+    .encrypt(key)
+  await expect(keys.decrypt(JSON.stringify(jwe), OWNER)).rejects.toThrow(errors.JOSEAlgNotAllowed)
 })
 
 describe('rotation', () => {
