@@ -58,6 +58,7 @@ export const ENDPOINTS = {
   unlinkAccount: { method: 'POST', path: '/unlink-account' },
   listUsers: { method: 'GET', path: '/admin/list-users' },
   listUserSessions: { method: 'GET', path: '/admin/list-user-sessions' },
+  listUserFactors: { method: 'GET', path: '/admin/list-user-factors' },
   listAudit: { method: 'GET', path: '/admin/list-audit' },
   revokeUserSession: { method: 'POST', path: '/admin/revoke-user-session' },
   revokeUserSessions: { method: 'POST', path: '/admin/revoke-user-sessions' },

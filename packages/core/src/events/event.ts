@@ -155,7 +155,7 @@ export type AuthEvent =
     })
   /** An admin listed users. Recorded once per session and search in 5 minutes. */
   | (AdminRead & { readonly type: 'admin.users-listed'; readonly search: string | null })
-  | (AdminRead & { readonly type: 'admin.sessions-listed' })
+  | (AdminRead & { readonly type: 'admin.sessions-listed' | 'admin.factors-listed' })
   | (AdminRead & { readonly type: 'admin.audit-read'; readonly filter: EventDetail })
   /** Step 1 or Step 2 rejected a request. */
   | {

@@ -1,5 +1,5 @@
 export { type AdminEndpoints, admin } from './admin/admin.ts'
 export type { ListAuditInput, ListAuditOutput } from './admin/list-audit.ts'
-export type { ListUsersInput, ListUsersOutput } from './admin/list-users.ts'
+export type { ListUserFactorsOutput, ListUsersInput, ListUsersOutput } from './admin/list-users.ts'
 export type { BanUserInput } from './admin/manage-users.ts'
 export type { AdminOptions } from './admin/settings.ts'

@@ -106,6 +106,7 @@ describe('auth.api', () => {
     expectTypeOf<Exclude<keyof ApiOf<typeof withAdmin>, Core>>().toEqualTypeOf<
       | 'listUsers'
       | 'listUserSessions'
+      | 'listUserFactors'
       | 'listAudit'
       | 'revokeUserSession'
       | 'revokeUserSessions'

@@ -2,9 +2,9 @@ import { oauth } from '@sallyport/core/plugins/oauth'
 import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { TOTP } from 'otpauth'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertTotp } from '../support/insert-totp.ts'
+import { totpCode } from '../support/totp-code.ts'
 import { openBrowser } from './oauth/browser.ts'
 import { startLocalProvider } from './oauth/local-provider.ts'
 import { CLIENT } from './oauth/oidc-server.ts'
@@ -90,7 +90,7 @@ describe('with a passkey, a session that has proved the password alone', () => {
     const first = await signedIn(email)
     const { secret } = (await first.call('enableTotp')).body
     expect((await addPasskey(await signedIn(email))).status).toBe('200')
-    const code = new TOTP({ secret }).generate({ timestamp: auth.clock.now().getTime() })
+    const code = totpCode(secret, auth)
     expect((await first.call('confirmTotp', { code })).status).toBe(MISSING)
   })
 

@@ -370,6 +370,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
   },
   listUsers: { caller: 'root', input: nothing, aim: atAda, answers: FOR_ADMINS },
   listUserSessions: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
+  listUserFactors: { caller: 'root', input: ofAda, aim: atAda, answers: FOR_ADMINS },
   revokeUserSession: {
     caller: 'root',
     input: ({ ada: { sessionId } }) => ({ sessionId }),

@@ -1,9 +1,9 @@
 import type { AuthDefinition } from '@sallyport/core/auth'
 import type { TestAuth } from '@sallyport/core/testing'
-import { TOTP } from 'otpauth'
 import { createTotpSecret, ownerOf } from '../../src/plugins/totp/prove.ts'
 import { withOwnTables } from '../../src/plugins/totp/tables.ts'
 import { createSecret, hashSecret } from '../../src/session/secret.ts'
+import { totpCode } from './totp-code.ts'
 
 export interface TotpAuth extends Pick<TestAuth, 'db' | 'clock'> {
   readonly definition: Pick<AuthDefinition, 'encryptionKeys'>
@@ -29,7 +29,7 @@ export async function insertTotp(
     }
     await withOwnTables(db).insertInto('totp').values(row).execute()
   }
-  return { code: new TOTP({ secret }).generate({ timestamp: now.getTime() }) }
+  return { code: totpCode(secret, { clock }) }
 }
 
 /** Begins a sign-in that needs the code. */

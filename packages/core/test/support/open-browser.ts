@@ -40,7 +40,8 @@ export function openBrowser(
     async call(name, input = {}) {
       const { method, path } = ENDPOINTS[name]
       const sent = { ...browser.headers, ...(browser.cookie !== '' && { cookie: browser.cookie }) }
-      const request = method === 'GET' ? get(path, sent) : post(path, input, sent)
+      const query = new URLSearchParams(Object.entries(input))
+      const request = method === 'GET' ? get(`${path}?${query}`, sent) : post(path, input, sent)
       const response = await auth.handler(request, { remoteAddress: address })
       browser.cookie = cookiesAfter(browser.cookie, response)
       const body = await response.json()

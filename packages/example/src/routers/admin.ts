@@ -35,6 +35,10 @@ export const adminRouter = router({
     .input(z.object({ userId: z.string() }))
     .query(({ ctx, input }) => ctx.auth.api.listUserSessions(input)),
 
+  factors: adminAction
+    .input(z.object({ userId: z.string() }))
+    .query(({ ctx, input }) => ctx.auth.api.listUserFactors(input)),
+
   revokeSession: adminProcedure
     .use(authErrorMiddleware)
     .input(z.object({ sessionId: z.string() }))

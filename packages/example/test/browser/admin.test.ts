@@ -27,6 +27,7 @@ test('revokes a session after a confirmation: its browser is signed out at once'
   const { admin, user } = await openUser()
   user.mayLog(logOf(401))
   const { page } = admin
+  await page.getByRole('list', { name: 'Ways to sign in' }).getByText('Password').waitFor()
   await page.getByRole('button', { name: /^Revoke .* last seen / }).click()
   const question = page.getByRole('alertdialog', { name: 'Revoke this session?' })
   await question.getByRole('button', { name: 'Cancel' }).click()

@@ -1,6 +1,6 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { listAudit } from './list-audit.ts'
-import { listUserSessions, listUsers } from './list-users.ts'
+import { listUserFactors, listUserSessions, listUsers } from './list-users.ts'
 import {
   banUser,
   resetUserFactors,
@@ -14,6 +14,7 @@ import { ADMIN_ERRORS, type AdminOptions, DEFAULT_ROLES, freshAdmin } from './se
 export type AdminEndpoints = {
   readonly listUsers: typeof listUsers
   readonly listUserSessions: typeof listUserSessions
+  readonly listUserFactors: typeof listUserFactors
   readonly listAudit: ReturnType<typeof listAudit>
   readonly revokeUserSession: typeof revokeUserSession
   readonly revokeUserSessions: typeof revokeUserSessions
@@ -24,7 +25,7 @@ export type AdminEndpoints = {
 }
 
 /**
- * Adds endpoints for users with the role `admin`: users, their sessions, bans, roles, and the audit trail.
+ * Adds endpoints for users with the role `admin`: users, their sessions and factors, bans, roles, and the audit trail.
  * @example admin({ freshForSeconds: 5 * 60 })
  * @throws ConfigurationError if `freshForSeconds` isn't a positive number of seconds
  */
@@ -39,6 +40,7 @@ export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Re
     endpoints: {
       listUsers,
       listUserSessions,
+      listUserFactors,
       listAudit: listAudit(fresh),
       revokeUserSession,
       revokeUserSessions,

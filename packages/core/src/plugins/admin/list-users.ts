@@ -76,6 +76,43 @@ export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionR
     },
   })
 
+/** How a user can sign in. */
+export interface ListUserFactorsOutput {
+  /** The password (`credential`) and the linked providers, with when each was added, as ISO 8601. */
+  accounts: { provider: string; createdAt: string }[]
+  /** Methods of passkeys and second factors, such as `passkey` or `otp`. */
+  factors: string[]
+}
+
+/** Lists how a user can sign in, and their second factors. Records the read. */
+export const listUserFactors: Endpoint<{ userId: string }, ListUserFactorsOutput, false> = defineEndpoint({
+  ...ENDPOINTS.listUserFactors,
+  caller: 'admin',
+  input: z.strictObject({ userId: id }),
+  output: z.object({
+    accounts: z.array(z.object({ provider: z.string(), createdAt: z.string() })),
+    factors: z.array(z.string()),
+  }),
+  async run({ userId }, { identity: { userId: actorId, sessionId }, config, change, secondFactors }) {
+    const event = { type: 'admin.factors-listed', userId, actorId, at: config.now() } as const
+    const body = await change(async (db, record) => {
+      await recordRead(db, record, { event, sessionId })
+      const query = db.selectFrom('account').select(['providerId', 'password', 'createdAt'])
+      const rows = await query.where('userId', '=', userId).orderBy('createdAt').orderBy('id').execute()
+      const accounts = rows
+        .filter(({ providerId, password }) => providerId !== 'credential' || password !== null)
+        .map(({ providerId, createdAt }) => ({
+          provider: providerId,
+          createdAt: new Date(createdAt).toISOString(),
+        }))
+      const factors: string[] = []
+      for (const { methodsOf } of secondFactors) factors.push(...(await methodsOf(userId, db)))
+      return { accounts, factors }
+    })
+    return { body }
+  },
+})
+
 /** Selects the users whose email or name contains a text, in any case. */
 export function selectUsers(
   db: AuthKysely,

@@ -27,6 +27,7 @@ type Handler = typeof auth.handler
 const INPUTS: Record<string, () => Record<string, string>> = {
   listUsers: () => ({}),
   listUserSessions: () => ({ userId: user.userId }),
+  listUserFactors: () => ({ userId: user.userId }),
   listAudit: () => ({ userId: user.userId }),
   revokeUserSession: () => ({ sessionId: ada.sessionId }),
   revokeUserSessions: () => ({ userId: user.userId }),
@@ -36,7 +37,13 @@ const INPUTS: Record<string, () => Record<string, string>> = {
 }
 
 const FRESH = ['listAudit', 'banUser', 'unbanUser', 'setRole'] as const
-const NOT_FRESH = ['listUsers', 'listUserSessions', 'revokeUserSession', 'revokeUserSessions'] as const
+const NOT_FRESH = [
+  'listUsers',
+  'listUserSessions',
+  'listUserFactors',
+  'revokeUserSession',
+  'revokeUserSessions',
+] as const
 
 function call(name: keyof typeof ENDPOINTS, handler: Handler = auth.handler, cookie = root.cookie) {
   const { method, path } = ENDPOINTS[name]

@@ -189,3 +189,35 @@ describe('GET /admin/list-user-sessions', () => {
     expect(await statusOf(call(ENDPOINTS.listUserSessions.path, query))).toBe(answer)
   })
 })
+
+describe('GET /admin/list-user-factors', () => {
+  const list = (userId: string) => call(ENDPOINTS.listUserFactors.path, { userId })
+
+  test('lists the password and the providers, but no password that was removed', async () => {
+    const { userId } = await makeUser()
+    auth.clock.advance(1)
+    const at = auth.clock.now()
+    const moments = { createdAt: at, updatedAt: at }
+    const github = { id: crypto.randomUUID(), userId, providerId: 'github', accountId: 'x', password: null }
+    await auth.db
+      .insertInto('account')
+      .values({ ...github, ...moments })
+      .execute()
+    const accounts = async () => (await (await list(userId)).json()).accounts
+    expect(await accounts()).toEqual([
+      { provider: 'credential', createdAt: expect.any(String) },
+      { provider: 'github', createdAt: at.toISOString() },
+    ])
+    const passwords = auth.db.updateTable('account').set({ password: null })
+    await passwords.where('userId', '=', userId).execute()
+    expect(await accounts()).toMatchObject([{ provider: 'github' }])
+  })
+
+  test('lists nothing for a missing user, and records the read', async () => {
+    const userId = crypto.randomUUID()
+    expect(await (await list(userId)).json()).toEqual({ accounts: [], factors: [] })
+    const records = auth.db.selectFrom('sallyport.audit').select(['type', 'actorId'])
+    const recorded = await records.where('userId', '=', userId).execute()
+    expect(recorded).toEqual([{ type: 'admin.factors-listed', actorId: root.userId }])
+  })
+})

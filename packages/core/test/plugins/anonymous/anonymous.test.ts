@@ -4,11 +4,11 @@ import { anonymous } from '@sallyport/core/plugins/anonymous'
 import { type Email, type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugins/email-password'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { TOTP } from 'otpauth'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { stored } from '../../support/stored.ts'
+import { totpCode } from '../../support/totp-code.ts'
 
 const many = { points: 1_000_000, duration: 60 }
 
@@ -201,7 +201,7 @@ describe('upgrading', () => {
   test('by a second factor or a new email ends it too', async () => {
     const { browser, userId } = await signedIn()
     const { secret } = (await browser.call('enableTotp')).body
-    const code = new TOTP({ secret }).generate({ timestamp: auth.clock.now().getTime() })
+    const code = totpCode(secret, auth)
     expect((await browser.call('confirmTotp', { code })).status).toBe('200')
     expect((await userOf(userId))?.isAnonymous).toBe(0)
     const other = await signedIn()

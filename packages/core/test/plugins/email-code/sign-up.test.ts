@@ -1,10 +1,10 @@
 import type { AuthPlugin } from '@sallyport/core/auth'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { TOTP } from 'otpauth'
 import { describe, expect, test } from 'vitest'
 import { openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
+import { totpCode } from '../../support/totp-code.ts'
 import { createAuthWithCodes } from './auth-with-codes.ts'
 
 const { auth, codeSentTo, open } = await createAuthWithCodes({ signUp: true }, [totp({ issuer: 'Test' })])
@@ -76,7 +76,7 @@ describe('with a second factor', () => {
     const browser = open()
     await browser.signIn(email)
     const { secret } = (await browser.call('enableTotp')).body
-    const codeOf = () => new TOTP({ secret }).generate({ timestamp: auth.clock.now().getTime() })
+    const codeOf = () => totpCode(secret, auth)
     expect((await browser.call('confirmTotp', { code: codeOf() })).status).toBe('200')
     auth.clock.advance(30)
     return { email, codeOf }

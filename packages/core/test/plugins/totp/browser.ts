@@ -1,12 +1,10 @@
 import type { FactorEmail } from '@sallyport/core/plugins/totp'
 import { totp } from '@sallyport/core/plugins/totp'
-import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
-import { TOTP } from 'otpauth'
+import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll } from 'vitest'
 import { openBrowser } from '../../support/open-browser.ts'
 import { createOutbox } from '../../support/outbox.ts'
-
-const PERIOD_SECONDS = 30
+import { totpCode } from '../../support/totp-code.ts'
 
 export async function createTotpAuth(options: { trustedDeviceSeconds?: number } = {}) {
   const emails: FactorEmail[] = []
@@ -22,10 +20,6 @@ export async function createTotpAuth(options: { trustedDeviceSeconds?: number } 
     emails,
     outbox,
     open: () => openBrowser(auth),
-    codeOf: (secret: string) => codeOf(secret, auth),
+    codeOf: (secret: string) => totpCode(secret, auth),
   }
-}
-
-function codeOf(secret: string, { clock }: Pick<TestAuth, 'clock'>): string {
-  return new TOTP({ secret, period: PERIOD_SECONDS }).generate({ timestamp: clock.now().getTime() })
 }

@@ -319,8 +319,13 @@ describe('removing it', () => {
     const root = await auth.createUser({ role: 'admin' })
     const admin = open()
     await admin.signIn(root.email)
+    const factorsOf = async () => (await admin.call('listUserFactors', { userId: user.userId })).body
+    const createdAt = expect.any(String)
+    const accounts = [{ provider: 'credential', createdAt }]
+    expect(await factorsOf()).toEqual({ accounts, factors: ['otp', 'recovery'] })
     const reset = { userId: user.userId, reason: 'Lost phone, passport checked' }
     expect((await admin.call('resetUserFactors', reset)).status).toBe('200')
+    expect(await factorsOf()).toEqual({ accounts, factors: [] })
     expect((await ada.call('getSession')).status).toBe('401 SESSION_NOT_FOUND')
     expect((await open().signIn(user.email)).status).toBe('200')
     expect(await readAudit(auth, user.userId)).toContainEqual(

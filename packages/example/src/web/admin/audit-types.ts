@@ -25,6 +25,7 @@ export const AUDIT_TYPES = [
   'rate-limit.rejected',
   'admin.users-listed',
   'admin.sessions-listed',
+  'admin.factors-listed',
   'admin.audit-read',
   'organization:created',
   'organization:updated',

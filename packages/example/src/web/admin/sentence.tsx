@@ -53,6 +53,8 @@ export function sentenceOf(record: AuditRecord): ReactNode {
       return `${record.actorEmail} listed users${detail.search === null ? '' : `: ${detail.search}`}.`
     case 'admin.sessions-listed':
       return `${record.actorEmail} listed the sessions of ${user}.`
+    case 'admin.factors-listed':
+      return `${record.actorEmail} listed how ${user} signs in.`
     case 'admin.audit-read':
       return `${record.actorEmail} read the audit trail.`
     case 'user.password-changed':

@@ -2,6 +2,7 @@ import { Link, Text } from '@radix-ui/themes'
 import { useQuery } from '@tanstack/react-query'
 import { Link as RouterLink, useParams } from 'react-router'
 import { UserActions } from '../admin/user-actions.tsx'
+import { UserFactors } from '../admin/user-factors.tsx'
 import { UserProfile } from '../admin/user-profile.tsx'
 import { UserSessions } from '../admin/user-sessions.tsx'
 import { useTRPC } from '../clients.ts'
@@ -23,6 +24,7 @@ export function User() {
           <>
             <UserProfile user={user} />
             <UserActions user={user} />
+            <UserFactors user={user} />
             <UserSessions user={user} />
             <Text as="p" size="2">
               <Link asChild underline="always">

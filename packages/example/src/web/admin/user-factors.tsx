@@ -1,0 +1,33 @@
+import { Text } from '@radix-ui/themes'
+import { useQuery } from '@tanstack/react-query'
+import { useTRPC } from '../clients.ts'
+import { Loaded } from '../ui/loaded.tsx'
+import { Rows } from '../ui/rows.tsx'
+import type { AdminUser } from './admin-user.ts'
+
+/** How a user can sign in, and their second factors. */
+export function UserFactors({ user }: { readonly user: AdminUser }) {
+  const trpc = useTRPC()
+  const query = useQuery(trpc.admin.factors.queryOptions({ userId: user.id }))
+  return (
+    <Loaded query={query} what="the ways to sign in">
+      {({ accounts, factors }) => (
+        <Rows title="Ways to sign in" empty="This user has neither a password nor a factor.">
+          {[...new Set([...accounts.map(({ provider }) => provider), ...factors])].map((method) => (
+            <li key={method} className="row">
+              <Text size="2">{NAMES[method] ?? method}</Text>
+            </li>
+          ))}
+        </Rows>
+      )}
+    </Loaded>
+  )
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  credential: 'Password',
+  demo: 'Demo provider',
+  passkey: 'Passkey',
+  otp: 'Authenticator app',
+  recovery: 'Recovery code',
+}
