@@ -11,8 +11,12 @@ import { renderPage } from './render-page.ts'
 
 /** Adds the pages. The server renders them for the user in the cookies, and React hydrates them. */
 export function addPages(app: Hono): void {
+  // The last page of a pop-up. With a `Cross-Origin-Opener-Policy`, its opener couldn't read its URL.
+  app.get('/popup.html', (c) => c.html(''))
+
   app.use(
     secureHeaders({
+      crossOriginOpenerPolicy: 'same-origin-allow-popups',
       // With `no-referrer`, browsers would send `Origin: null` with a form, which the origin check rejects.
       referrerPolicy: 'same-origin',
       contentSecurityPolicy: {

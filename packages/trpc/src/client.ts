@@ -7,6 +7,7 @@ export {
   type RoutesOf,
 } from './client/auth-client.ts'
 export { AuthClientError } from './client/auth-client-error.ts'
+export { openPopup, type PopupPages } from './client/open-popup.ts'
 export type { AuthState, AuthStatus } from './client/session-state.ts'
 export { type BearerStorage, bearer, type OpenTransport } from './client/transport.ts'
 export { authAwareRetry } from './links/auth-aware-retry.ts'

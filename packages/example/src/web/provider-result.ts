@@ -8,12 +8,16 @@ export const openProvider = ({ url }: { readonly url: string }): void => locatio
 export function useProviderError(): string | undefined {
   const [search] = useSearchParams()
   const code = search.get('error')
-  return code === null ? undefined : (MESSAGES[code] ?? 'The sign-in at the provider failed. Start again.')
+  return code === null ? undefined : providerMessage(code)
 }
+
+export const providerMessage = (code: string): string =>
+  MESSAGES[code] ?? 'The sign-in at the provider failed. Start again.'
 
 /** The address may contain any text, so only known codes have a text. */
 const MESSAGES: Readonly<Record<string, string>> = {
   SIGN_IN_CANCELED: 'You canceled the sign-in at the provider.',
+  POPUP_BLOCKED: 'The browser blocked the window of the provider. Allow it, and try again.',
   SIGN_IN_EXPIRED: 'This sign-in has expired or was used. Start again.',
   ACCOUNT_EXISTS: 'An account with this email exists. Sign in to it, and then link the provider.',
   ACCOUNT_TAKEN: 'Another user has linked this account of the provider.',

@@ -25,7 +25,8 @@ export type AdminEndpoints = {
 }
 
 /**
- * Adds endpoints for users with the role `admin`: users, their sessions and factors, bans, roles, and the audit trail.
+ * Adds endpoints for users with the role `admin`: users, their sessions and factors, bans, roles, and the
+ * audit trail.
  * @example admin({ freshForSeconds: 5 * 60 })
  * @throws ConfigurationError if `freshForSeconds` isn't a positive number of seconds
  */

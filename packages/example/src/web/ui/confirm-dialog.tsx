@@ -101,6 +101,6 @@ const PASSWORD = {
 /** For users without a password. */
 const NEITHER = {
   title: 'Confirm that it is you',
-  description: 'This action requires a recent sign-in. After you confirm at a provider, repeat it.',
+  description: 'This action requires a recent sign-in. It continues after you confirm.',
   hasForm: false,
 }

@@ -1,11 +1,11 @@
 import { Flex } from '@radix-ui/themes'
+import { type AuthClientError, openPopup } from '@sallyport/trpc/client'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation } from '@tanstack/react-query'
-import { useLocation } from 'react-router'
 import { useWaysToSignIn } from '../account/use-ways-to-sign-in.ts'
 import { useAppAuth } from '../clients.ts'
 import { askForPasskey } from '../passkey-prompt.ts'
-import { openProvider } from '../provider-result.ts'
+import { providerMessage } from '../provider-result.ts'
 import { ActionButton } from './action-button.tsx'
 import { Problem } from './problem.tsx'
 
@@ -13,7 +13,6 @@ import { Problem } from './problem.tsx'
 export function ConfirmOtherwise() {
   const { required, confirm } = useSensitive()
   const { client } = useAppAuth()
-  const { pathname } = useLocation()
   const { accounts = [], passkeys = [] } = useWaysToSignIn().data ?? {}
   const withPasskey = useMutation({
     mutationFn: async () => {
@@ -22,9 +21,14 @@ export function ConfirmOtherwise() {
     },
   })
   const atProvider = useMutation({
-    mutationFn: () =>
-      client.api.reauthenticateOauth({ provider: 'demo', redirectTo: pathname, errorTo: '/account' }),
-    onSuccess: openProvider,
+    mutationFn: async () => {
+      await openPopup(client, (pages) =>
+        client.api.reauthenticateOauth({ provider: 'demo', ...pages }),
+      ).catch((error: AuthClientError) =>
+        Promise.reject(new Error(providerMessage(error.code), { cause: error })),
+      )
+      await confirm(async () => {})
+    },
   })
   const factor = required?.factor ?? null
   return (
@@ -36,7 +40,6 @@ export function ConfirmOtherwise() {
             Use a passkey
           </ActionButton>
         )}
-        {/* The browser leaves the page, so the user repeats the action. */}
         {accounts.some(({ provider }) => provider === 'demo') && factor === null && (
           <ActionButton variant="soft" isPending={atProvider.isPending} onClick={() => atProvider.mutate()}>
             Confirm at the demo provider
