@@ -36,6 +36,8 @@ export async function openPopup(
   // Before the first `await`: afterwards the browser has forgotten the click.
   const popup = window.open('', '_blank', 'popup,width=500,height=700')
   if (popup === null) throw error('POPUP_BLOCKED', 'The browser blocked the pop-up. Allow it and try again.')
+  // The provider's page could otherwise load another page here.
+  popup.opener = null
   try {
     const { url } = await begin({ redirectTo: target, errorTo: target })
     popup.location.assign(url)

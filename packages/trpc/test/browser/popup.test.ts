@@ -100,14 +100,15 @@ test('throws the challenge, which a second factor completes', async () => {
   expect(await tab.run('getState')).toMatchObject({ status: 'authenticated', userId })
 })
 
-test('is canceled when the user closes the pop-up', async () => {
+test('is canceled when the user closes the pop-up, whose page has no access to its opener', async () => {
   const { site, tab, profile } = await openPage()
   await using _ = site
-  await profile.context.route(`${provider.issuer}/**`, () => {})
+  await profile.context.route(`${provider.issuer}/**`, (route) => route.fulfill({ body: 'Sign in' }))
   const opened = profile.context.waitForEvent('page')
   const visit = tab.run('visit', 'signInOauth')
   const popup = await opened
-  await popup.waitForRequest(`${provider.issuer}/**`)
+  await popup.waitForURL(`${provider.issuer}/**`)
+  expect(await popup.evaluate('opener')).toBeNull()
   await popup.close()
   expect(await visit).toMatchObject({ code: 'SIGN_IN_CANCELED' })
 })
