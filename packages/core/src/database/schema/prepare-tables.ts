@@ -30,8 +30,13 @@ export async function prepareTables(
     return { applied: [] }
   }
   const { applied } = await migrate(db, types)
-  return { applied: [...applied, ...(await addColumns(db, types, columns))] }
+  const { user, session } = columns
+  const added = await addColumns(db, types, { user, session: { ...LATER_COLUMNS, ...session } })
+  return { applied: [...applied, ...added] }
 }
+
+/** Columns of our second migration. A push of an older schema drops them, and the migration ran already. */
+const LATER_COLUMNS = { amr: { type: 'text' }, acr: { type: 'text' } } as const
 
 /** Does the same for the tables of plugins. @throws ConfigurationError */
 export async function preparePlugins(

@@ -97,6 +97,18 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     expect(await upgraded.db.selectFrom('sallyport.challenge').selectAll().execute()).toEqual([])
   })
 
+  test('adds columns again that another tool has dropped', async () => {
+    const database = await create()
+    const opened = await database.open()
+    const ada = await storeSession(database)
+    for (const column of ['amr', 'acr'])
+      await opened.db.schema.alterTable('session').dropColumn(column).execute()
+    const again = await database.open()
+    expect(again.migrations.applied).toEqual(['session.amr', 'session.acr'])
+    expect(await again.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId, amr: null })
+    expect((await database.open()).migrations.applied).toEqual([])
+  })
+
   test('rejects the list of a plugin that is two migrations ahead', async () => {
     const opened = await (await create()).open()
     const first = { '0001_note': NOTES['0001_note'] }
