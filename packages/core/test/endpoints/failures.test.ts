@@ -134,7 +134,7 @@ describe('PostgreSQL', () => {
   }
 
   test('a row lock', async () => {
-    const { database, client } = await open({ statementTimeoutMs: 200 })
+    const { database, client } = await open({ statementTimeoutMs: 1_500 })
     const served = await serve(database)
     await client.query('begin; lock table "user", sallyport.audit in exclusive mode')
     await expectFailure(served, { code: 'DATABASE_TIMEOUT', parts: { write: 'DATABASE_TIMEOUT' } })
@@ -143,7 +143,7 @@ describe('PostgreSQL', () => {
   })
 
   test('an exhausted pool', async () => {
-    const { database } = await open({ poolSize: 1, connectTimeoutMs: 300, statementTimeoutMs: 200 })
+    const { database } = await open({ poolSize: 1, connectTimeoutMs: 1_500, statementTimeoutMs: 1_500 })
     const served = await serve(database)
     const { promise, resolve } = Promise.withResolvers<void>()
     onTestFinished(() => resolve())

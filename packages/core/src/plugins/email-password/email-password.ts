@@ -40,7 +40,7 @@ export type EmailPasswordEndpoints = {
 
 export type UsernameEndpoints = {
   readonly getUsername: typeof getUsername
-  readonly changeUsername: typeof changeUsername
+  readonly changeUsername: ReturnType<typeof changeUsername>
 }
 
 /**
@@ -101,7 +101,7 @@ export function emailPassword(
       verifyEmail: verifyEmail(settings),
       changeEmail: changeEmail(settings),
       undoEmailChange: undoEmailChange(settings),
-      ...(options.usernames === true && { getUsername, changeUsername }),
+      ...(options.usernames === true && { getUsername, changeUsername: changeUsername(settings) }),
     },
   }
 }

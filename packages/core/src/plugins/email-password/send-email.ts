@@ -22,7 +22,9 @@ export interface LinkEmail extends EmailFields {
  * Reports a change, in case someone else made it. `sign-up-taken` reports a sign-up with the address of an
  * account, if `requireVerified` hides that from its response. The user may have forgotten the account.
  */
-export type NoticeEmail = EmailFields & { readonly kind: 'password-changed' | 'sign-up-taken' }
+export type NoticeEmail = EmailFields & {
+  readonly kind: 'password-changed' | 'username-changed' | 'sign-up-taken'
+}
 
 /** Informs the former address that the account uses another one. */
 export type EmailChangedEmail = EmailFields & { readonly kind: 'email-changed' } & (

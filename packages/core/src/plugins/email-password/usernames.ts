@@ -7,7 +7,7 @@ import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS } from '../../protocol.ts'
 import { isDuplicate } from '../internal.ts'
 import { isReservedUsername } from './reserved-usernames.ts'
-import { emailPasswordError } from './settings.ts'
+import { emailPasswordError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 const CHANGES = { points: 5, duration: 24 * 60 * 60 }
@@ -38,27 +38,34 @@ export const getUsername: Endpoint<object, UsernameResponse, false> = defineEndp
 })
 
 /** Changes the caller's username, or sets the first one. The former one is free at once. */
-export const changeUsername: Endpoint<{ username: string }, UsernameResponse, false> = defineEndpoint({
-  ...ENDPOINTS.changeUsername,
-  caller: 'fresh-user',
-  input: z.strictObject({ username }),
-  output: z.object({ username: z.nullable(z.string()) }),
-  async run({ username }, { identity: { userId }, config, change, limit }) {
-    await limit(`username:${userId}`, CHANGES)
-    await change(async (trx, record) => {
-      await lockUsers(trx, [userId])
-      const former = await withOwnTables(trx)
-        .deleteFrom('username')
-        .where('userId', '=', userId)
-        .returning('username')
-        .executeTakeFirst()
-      await insertUsername(trx, userId, username)
-      const detail = { from: former?.username ?? null, to: username }
-      record({ type: 'email-password:username-changed', userId, actorId: null, at: config.now(), detail })
-    })
-    return { body: { username } }
-  },
-})
+export function changeUsername({
+  sendEmail,
+}: Pick<Settings, 'sendEmail'>): Endpoint<{ username: string }, UsernameResponse, false> {
+  return defineEndpoint({
+    ...ENDPOINTS.changeUsername,
+    caller: 'fresh-user',
+    input: z.strictObject({ username }),
+    output: z.object({ username: z.nullable(z.string()) }),
+    async run({ username }, { session, config, change, limit, later }) {
+      const { id: userId, name, email } = session.user
+      await limit(`username:${userId}`, CHANGES)
+      await change(async (trx, record) => {
+        await lockUsers(trx, [userId])
+        const former = await withOwnTables(trx)
+          .deleteFrom('username')
+          .where('userId', '=', userId)
+          .returning('username')
+          .executeTakeFirst()
+        await insertUsername(trx, userId, username)
+        const detail = { from: former?.username ?? null, to: username }
+        record({ type: 'email-password:username-changed', userId, actorId: null, at: config.now(), detail })
+      })
+      if (sendEmail !== undefined)
+        later(() => sendEmail({ kind: 'username-changed', to: email, user: { id: userId, name, email } }))
+      return { body: { username } }
+    },
+  })
+}
 
 /** @throws EndpointError `USERNAME_TAKEN`, also for a reserved name */
 export async function insertUsername(trx: AuthTransaction, userId: string, username: string): Promise<void> {

@@ -1,7 +1,8 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { openBrowser } from '../../support/open-browser.ts'
+import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { post } from '../../support/requests.ts'
 import { stored } from '../../support/stored.ts'
@@ -140,6 +141,18 @@ describe('changing it', () => {
     expect((await open().call('signUpEmail', { ...newUser(), username })).status).toBe('200')
     const changed = { type: 'email-password:username-changed', from: username, to }
     expect(await readAudit(auth, userId)).toContainEqual(expect.objectContaining(changed))
+  })
+
+  test('sends an email', async () => {
+    const { sendEmail, emails } = createOutbox()
+    const informing = await createAuth({ sendEmail })
+    const { userId, email } = await informing.createUser()
+    const browser = openBrowser(informing)
+    await browser.signIn(email)
+    await browser.call('changeUsername', { username: newName() })
+    const user = expect.objectContaining({ id: userId })
+    const notice = { kind: 'username-changed', to: email, user }
+    await vi.waitFor(() => expect(emails).toContainEqual(notice), { timeout: 30_000 })
   })
 
   test('to a taken name is rejected, and the user keeps the former', async () => {
