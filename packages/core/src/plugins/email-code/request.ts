@@ -4,7 +4,7 @@ import { ENDPOINTS } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
 import { countAddress, countEmail } from './attempts.ts'
 import { groupCode } from './code.ts'
-import { readKnownBrowser } from './known-browser.ts'
+import { signedInBrowsers } from './known-browser.ts'
 import { bindingCookie, createPendingCode, insertPendingCode, LIFETIME_SECONDS } from './pending-code.ts'
 import type { Settings } from './settings.ts'
 
@@ -36,7 +36,7 @@ export function requestEmailCode(settings: Settings): Endpoint<{ email: string }
       const { database, config, sessionTransport } = context
       const users = database.db.selectFrom('user').select(['id', 'name', 'email'])
       const user = (await users.where('email', '=', email).executeTakeFirst()) ?? null
-      const browser = await readKnownBrowser(user?.id ?? null, context)
+      const browser = await signedInBrowsers.find(user?.id ?? null, context)
       if (browser === null) await countAddress(context, limits)
       const isSent = await countEmail({ email, browser }, context, limits)
       const now = config.now()

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { AuthTables, Timestamp } from '../../database/schema/kysely-tables.ts'
 import type { Migrations } from '../../database/schema/migrations.ts'
+import type { KnownBrowserRow } from '../known-browsers.ts'
 
 export type EmailCodeTables = {
   /** Codes that were requested. They name no user, so a row is the same with and without an account. */
@@ -15,8 +16,8 @@ export type EmailCodeTables = {
     attempts: number
     expiresAt: Timestamp
   }
-  /** Browsers that have signed in by code. `id` is a hash of the user and the secret in the cookie. */
-  emailCodeBrowser: { id: string; userId: string; expiresAt: Timestamp; createdAt: Timestamp }
+  /** Browsers that have signed in by code. */
+  emailCodeBrowser: KnownBrowserRow
 }
 
 export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & EmailCodeTables> {

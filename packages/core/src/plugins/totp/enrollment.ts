@@ -13,7 +13,7 @@ import { replaceRecoveryCodes } from './recovery-codes.ts'
 import { removeTotp } from './second-factor.ts'
 import { type Settings, totpError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-import { deleteTrustedDevices } from './trusted-device.ts'
+import { trustedDevices } from './trusted-device.ts'
 
 export interface TotpResponse {
   /** When the user set it up, as ISO 8601; null if they haven't. */
@@ -178,7 +178,7 @@ export function createRecoveryCodes(
       let recoveryCodes: string[] = []
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         recoveryCodes = await replaceRecoveryCodes(trx, userId, at)
-        await deleteTrustedDevices(trx, userId)
+        await trustedDevices.forget(trx, userId)
         record({ type: 'totp:recovery-codes-created', userId, actorId: null, at })
       }
       const renewed = await renewSession(context, { cause: 'factor-added', methods: [method], work })

@@ -5,13 +5,13 @@ import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { enabledSince } from './enabled-since.ts'
 import { deleteRecoveryCodes } from './recovery-codes.ts'
 import { withOwnTables } from './tables.ts'
-import { deleteTrustedDevices, isTrustedDevice } from './trusted-device.ts'
+import { trustedDevices } from './trusted-device.ts'
 
 const METHODS = ['otp', 'recovery']
 
 export const secondFactor: SecondFactor = {
   methodsOf: async (userId, db) => ((await enabledSince(userId, db)) === null ? [] : METHODS),
-  isTrusted: isTrustedDevice,
+  isTrusted: async (userId, context) => (await trustedDevices.find(userId, context)) !== null,
   remove: removeTotp,
 }
 
@@ -19,7 +19,7 @@ export const secondFactor: SecondFactor = {
 export async function removeTotp(userId: string, trx: AuthTransaction): Promise<void> {
   await withOwnTables(trx).deleteFrom('totp').where('userId', '=', userId).execute()
   await deleteRecoveryCodes(trx, userId)
-  await deleteTrustedDevices(trx, userId)
+  await trustedDevices.forget(trx, userId)
   await deleteChallenges(trx, userId)
   await forgetMethods(trx, userId, METHODS)
 }

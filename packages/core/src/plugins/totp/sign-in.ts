@@ -8,7 +8,7 @@ import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { sendNotice } from './notices.ts'
 import { code, proveCode } from './prove.ts'
 import type { Settings } from './settings.ts'
-import { trustDevice } from './trusted-device.ts'
+import { trustedDevices } from './trusted-device.ts'
 
 export interface SignInTotpInput {
   /** The `token` of the `challenge` with which another sign-in was rejected. */
@@ -33,7 +33,9 @@ export function signInTotp(settings: Settings): Endpoint<SignInTotpInput, TokenR
       const method = await proveCode({ userId, code }, context, settings)
       const { body, cookies } = await completeSignIn(open, method, context)
       if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
-      const trusted = isTrusted ? await trustDevice(userId, settings.trustedDeviceSeconds, context) : []
+      const trusted = isTrusted
+        ? await trustedDevices.remember(userId, settings.trustedDeviceSeconds, context)
+        : []
       return { body, cookies: [...cookies, ...trusted] }
     },
   })

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { AuthTables, NullableTimestamp, Timestamp } from '../../database/schema/kysely-tables.ts'
 import type { Migrations } from '../../database/schema/migrations.ts'
+import type { KnownBrowserRow } from '../known-browsers.ts'
 
 export type TotpTables = {
   totp: {
@@ -15,8 +16,8 @@ export type TotpTables = {
   }
   /** Unused recovery codes. `id` is a hash of the user and the code. */
   recoveryCode: { id: string; userId: string; createdAt: Timestamp }
-  /** Browsers that sign in without a code. `id` is a hash of the user and the secret in the cookie. */
-  trustedDevice: { id: string; userId: string; expiresAt: Timestamp; createdAt: Timestamp }
+  /** Browsers that sign in without a code. */
+  trustedDevice: KnownBrowserRow
 }
 
 export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & TotpTables> {

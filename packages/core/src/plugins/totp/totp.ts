@@ -6,7 +6,7 @@ import { secondFactor } from './second-factor.ts'
 import { DEFAULT_LIMITS, type Settings, TOTP_ERRORS, type TotpOptions } from './settings.ts'
 import { reauthenticateTotp, signInTotp } from './sign-in.ts'
 import { migrations } from './tables.ts'
-import { deleteTrustedDevices } from './trusted-device.ts'
+import { trustedDevices } from './trusted-device.ts'
 
 export type TotpEndpoints = {
   readonly getTotp: typeof getTotp
@@ -46,7 +46,7 @@ export function totp(options: TotpOptions): AuthPlugin<TotpEndpoints, Record<nev
       const isSuspect =
         event.type === 'user.password-changed' ||
         (event.type === 'session.version-changed' && event.cause === 'copies-revoked')
-      if (isSuspect) await deleteTrustedDevices(trx, event.userId)
+      if (isSuspect) await trustedDevices.forget(trx, event.userId)
     },
     endpoints: {
       getTotp,

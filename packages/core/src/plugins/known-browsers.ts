@@ -1,0 +1,73 @@
+import type { AuthKysely, Timestamp } from '../database/schema/kysely-tables.ts'
+import type { EndpointContext } from '../endpoints/endpoint.ts'
+import { lockUsers } from '../lifecycle/locked-sessions.ts'
+import { readCookie, setCookie } from '../request/cookie.ts'
+import { createSecret, hashSecret } from '../session/secret.ts'
+
+const MAX_BROWSERS = 20
+
+/** A browser of a user. `id` is a hash of the user and the secret in the cookie. */
+export interface KnownBrowserRow {
+  id: string
+  userId: string
+  expiresAt: Timestamp
+  createdAt: Timestamp
+}
+
+type Table = 'emailCodeBrowser' | 'trustedDevice'
+
+/** The browsers in a table of a plugin. Programs with the session header have no cookies, so no browser. */
+export interface KnownBrowsers {
+  /** Returns the id of this browser if this user has it, otherwise null. Does the same work without a user. */
+  find(userId: string | null, context: EndpointContext): Promise<string | null>
+  /**
+   * Adds this browser, and returns its cookie. The secret is always new: an unknown cookie may have been
+   * planted.
+   */
+  remember(userId: string, seconds: number, context: EndpointContext): Promise<string[]>
+  /** Removes all browsers of a user. */
+  forget(db: AuthKysely, userId: string): Promise<void>
+}
+
+/** @param suffix of the name of the cookie, after that of the device cookie */
+export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
+  const nameOf = ({ config }: EndpointContext) => `${config.cookies.device}-${suffix}`
+  const rowsOf = (db: AuthKysely) => db.withTables<Record<Table, KnownBrowserRow>>()
+  return {
+    async find(userId, context) {
+      const { config, database, request, sessionTransport } = context
+      if (sessionTransport === 'header') return null
+      const secret = readCookie(request.header('cookie'), nameOf(context))
+      if (secret === null) return null
+      const query = rowsOf(database.db).selectFrom(table).select('id')
+      const known = query.where('id', '=', await hashOf(userId, secret)).where('expiresAt', '>', config.now())
+      return (await known.executeTakeFirst())?.id ?? null
+    },
+    async remember(userId, seconds, context) {
+      const { config, database, sessionTransport } = context
+      if (sessionTransport === 'header' || seconds === 0) return []
+      const now = config.now()
+      const secret = createSecret()
+      const expiresAt = new Date(now.getTime() + seconds * 1000)
+      const row = { id: await hashOf(userId, secret), userId, expiresAt, createdAt: now }
+      await database.db.transaction().execute(async (trx) => {
+        // The user may have been deleted since they signed in.
+        if ((await lockUsers(trx, [userId])).length === 0) return
+        const db = rowsOf(trx)
+        await db.insertInto(table).values(row).execute()
+        const query = db.selectFrom(table).select('id').where('userId', '=', userId)
+        const browsers = await query.orderBy('expiresAt', 'desc').execute()
+        const oldest = browsers.slice(MAX_BROWSERS).map(({ id }) => id)
+        if (oldest.length > 0) await db.deleteFrom(table).where('id', 'in', oldest).execute()
+      })
+      return [setCookie(nameOf(context), secret, { maxAgeSeconds: seconds, ...config.cookies })]
+    },
+    async forget(db, userId) {
+      await rowsOf(db).deleteFrom(table).where('userId', '=', userId).execute()
+    },
+  }
+}
+
+function hashOf(userId: string | null, secret: string): Promise<string> {
+  return hashSecret(JSON.stringify([userId, secret]))
+}
