@@ -18,7 +18,7 @@ type Table = 'emailCodeBrowser' | 'trustedDevice'
 
 /** The browsers in a table of a plugin. Programs with the session header have no cookies, so no browser. */
 export interface KnownBrowsers {
-  /** Returns the id of this browser if this user has it, otherwise null. Does the same work without a user. */
+  /** Returns the id of this browser if this user has it, or null, after the same work without a user. */
   find(userId: string | null, context: EndpointContext): Promise<string | null>
   /**
    * Adds this browser, and returns its cookie. The secret is always new: an unknown cookie may have been
