@@ -28,10 +28,8 @@ export function removeMethods(amr: string | null, methods: readonly string[]): s
 
 /** Unreadable text means that no method was proved. */
 export function readMethods(amr: string | null): MethodTimes {
-  if (amr === null) return {}
   try {
-    const times: unknown = JSON.parse(amr)
-    if (typeof times !== 'object' || times === null) return {}
+    const times: object = Object(JSON.parse(String(amr)))
     return Object.fromEntries(Object.entries(times).filter(([, at]) => Number.isSafeInteger(at)))
   } catch {
     return {}
