@@ -183,6 +183,24 @@ export const EQUIVALENT: readonly Equivalent[] = [
     reason: 'A text with a bracket elsewhere is not JSON, so it stays as it is.',
   },
   {
+    file: 'core/src/session/report-denial.ts',
+    line: 'if (config.onEvent === undefined) return',
+    mutant: 'if (false) return',
+    reason: 'Without a listener, nothing receives the event. The check saves a hash.',
+  },
+  {
+    file: 'core/src/session/report-denial.ts',
+    line: 'if (config.onEvent === undefined && config.telemetry === undefined) return decide()',
+    mutant: 'if (false) return decide()',
+    reason: 'Without a listener and telemetry, nothing receives the report. The check saves time.',
+  },
+  {
+    file: 'core/src/session/report-denial.ts',
+    line: 'return new AuthError(reason, { ...(required !== undefined && { required }) })',
+    mutant: 'return new AuthError(reason, { ...(true && { required }) })',
+    reason: 'The error ignores the option if it is undefined. The check is for the compiler.',
+  },
+  {
     file: 'core/src/session/session-row.ts',
     line: 'const ofSession = (added?.session ?? []).map(([name]) => session[name])',
     mutant: 'const ofSession = (added?.session ?? ["Stryker was here"]).map(([name]) => session[name])',

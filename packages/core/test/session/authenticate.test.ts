@@ -6,6 +6,7 @@ import { checkIdentity, validateIdentity } from '../../src/session/authenticate.
 import { hashSecret } from '../../src/session/secret.ts'
 import { incoming } from '../support/incoming.ts'
 import { reasonOf } from '../support/reason-of.ts'
+import { recordTelemetry } from '../support/record-telemetry.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
 
 const auth = await createTestAuth({ allowedOrigins: ['https://admin.example.com'] })
@@ -244,6 +245,22 @@ describe('Step 2 takes from the config', () => {
       'SESSION_EXPIRED',
     )
   })
+})
+
+test.each([
+  ['with the system of the store', 'sqlite'],
+  ['of a store that names no system', undefined],
+] as const)('with telemetry, each step has a span, %s', async (_name, system) => {
+  const { telemetry, recorded } = recordTelemetry()
+  const { findSession } = auth.database.sessions
+  const sessions = { findSession, meter: system && { system, telemetry: undefined } }
+  const config = { ...auth.config, telemetry }
+  await authenticate(incoming({ cookie: ada.cookie }), 'query', { config, sessions })
+  const spans = recorded.filter(([method]) => method === 'trace')
+  expect(spans).toEqual([
+    ['trace', { name: 'step1' }],
+    ['trace', { name: 'step2', system }],
+  ])
 })
 
 describe('an identity from an earlier request', () => {

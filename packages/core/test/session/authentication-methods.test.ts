@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   addMethods,
   missingProof,
@@ -23,8 +23,8 @@ test('a removed factor is no longer proved', () => {
   expect(removeMethods(null, ['otp'])).toBeNull()
 })
 
-test.each(['', 'pwd otp', '[]', 'null', '1', '"otp"', '{"otp":"1"}', '{"otp":1.5}', '{"otp":null}'])(
-  'the unreadable text %o proves nothing',
+test.each([null, '', 'pwd otp', '[]', 'null', '1', '"otp"', '{"otp":"1"}', '{"otp":1.5}', '{"otp":null}'])(
+  'the amr %o proves nothing',
   (amr) => {
     expect(readMethods(amr)).toEqual({})
   },
@@ -35,4 +35,28 @@ test('an impersonated session has no factor, even if its user has proved it', ()
   const rule = { factor: 'totp', maxAgeSeconds: Number.POSITIVE_INFINITY } as const
   expect(missingProof({ ...session, impersonatedBy: null } as Session & object, rule, at(10))).toBeNull()
   expect(missingProof(session as Session, rule, at(10))).toBe('SESSION_NOT_FRESH')
+})
+
+describe('the proof that a rule requires', () => {
+  const MAX = Number.POSITIVE_INFINITY
+  test.each([
+    ['a proof of the identity in time', null, 60, '{}', 60, null],
+    ['a proof of the identity a second too old', null, 60, '{}', 61, 'SESSION_NOT_FRESH'],
+    ['a code in time', 'totp', 60, '{"otp":10}', 70, null],
+    ['a code a second too old', 'totp', 60, '{"otp":10}', 71, 'SESSION_NOT_FRESH'],
+    ['a code of any age', 'totp', MAX, '{"otp":10}', 1_000_000, null],
+    ['a password instead of a code', 'totp', 60, '{"pwd":10}', 10, 'FACTOR_REQUIRED'],
+    ['a passkey instead of a code', 'totp', 60, '{"passkey":10}', 10, 'FACTOR_REQUIRED'],
+    ['no proof, if any age is enough', 'totp', MAX, null, 10, 'FACTOR_REQUIRED'],
+    ['a passkey', 'passkey', 60, '{"passkey":10}', 10, null],
+    ['a code instead of a passkey', 'passkey', 60, '{"otp":10}', 10, 'FACTOR_REQUIRED'],
+    ['a code as any second factor', 'any-second', 60, '{"otp":10}', 10, null],
+    ['a passkey as any second factor', 'any-second', 60, '{"passkey":10}', 10, null],
+    ['a recovery code as any second factor', 'any-second', 60, '{"recovery":10}', 10, null],
+    ['an older factor beside one in time', 'any-second', 60, '{"otp":10,"passkey":40}', 100, null],
+    ['a password as any second factor', 'any-second', 60, '{"pwd":10}', 10, 'FACTOR_REQUIRED'],
+  ] as const)('%s', (_name, factor, maxAgeSeconds, amr, seconds, missing) => {
+    const session = { amr, lastAuthenticatedAt: at(0).toISOString() } as Session
+    expect(missingProof(session, { factor, maxAgeSeconds }, at(seconds))).toBe(missing)
+  })
 })

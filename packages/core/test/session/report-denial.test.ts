@@ -1,7 +1,8 @@
 import { AuthError, type AuthEvent, defineAuthConfig } from '@sallyport/core'
 import { expect, test, vi } from 'vitest'
-import { denial, reportRejection, withReport } from '../../src/session/report-denial.ts'
+import { denial, reportRejection, withoutReports, withReport } from '../../src/session/report-denial.ts'
 import { hashSecret } from '../../src/session/secret.ts'
+import { recordTelemetry } from '../support/record-telemetry.ts'
 import { createTokenGate } from '../support/token-gate.ts'
 
 const { keySet } = await createTokenGate()
@@ -58,6 +59,31 @@ test('a later check reports its denial and returns the error', async () => {
   const sessionIdHash = await hashSecret('s1')
   const event = denied({ reason: 'ROLE_REQUIRED', step: 2, sessionIdHash, durationMs: 0 })
   await vi.waitFor(() => expect(events).toEqual([event]))
+})
+
+test.each([
+  ['', undefined],
+  [', with what the guard requires', { factor: 'totp', maxAgeSeconds: 60 }],
+] as const)('the error of a later check has its reason%s', (_name, required) => {
+  const { config } = openScene()
+  const error = denial('FACTOR_REQUIRED', 's1', { config, ...(required !== undefined && { required }) })
+  expect([error.reason, error.required]).toEqual(['FACTOR_REQUIRED', required])
+})
+
+test('denials are counted by reason and step, even without a listener', async () => {
+  const { silent } = openScene()
+  const { telemetry, recorded } = recordTelemetry()
+  const step = { step: 1, sessionId: null, config: { ...silent, telemetry } } as const
+  await expect(withReport(() => Promise.reject(rejection), step)).rejects.toBe(rejection)
+  expect(recorded).toEqual([['count', 'denials', { reason: 'SESSION_EXPIRED', step: 'step1' }]])
+})
+
+test('a read whose result no caller gets reports nothing, and has a background telemetry', () => {
+  const { config, silent } = openScene()
+  const { telemetry } = recordTelemetry()
+  const quiet = { ...config, onEvent: undefined, telemetry: telemetry.background }
+  expect(withoutReports({ ...config, telemetry })).toEqual(quiet)
+  expect(withoutReports(silent)).toEqual(silent)
 })
 
 test('what is not a rejection passes without a report, and so does everything without a listener', async () => {

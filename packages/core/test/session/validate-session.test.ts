@@ -7,8 +7,10 @@ import {
   validateSession,
 } from '@sallyport/core'
 import { describe, expect, test } from 'vitest'
+import type { StoreMeter } from '../../src/events/telemetry.ts'
 import { GRACE_SECONDS } from '../../src/protocol.ts'
 import { reasonOf } from '../support/reason-of.ts'
+import { recordTelemetry } from '../support/record-telemetry.ts'
 
 const now = new Date('2026-11-21T10:00:00.000Z')
 const at = (ms: number) => new Date(now.getTime() + ms)
@@ -277,6 +279,37 @@ describe('a store that fails', () => {
       ).rejects.toBe(rejection)
     },
   )
+})
+
+describe('with telemetry, the lookup is measured in seconds', () => {
+  const failure = new Error('connection refused')
+  const meterOf = (system: StoreMeter['system']): StoreMeter => ({ system, telemetry: undefined })
+
+  test.each<[string, () => unknown, StoreMeter | undefined, Error | undefined]>([
+    ['of a session', async () => valid, meterOf('sqlite'), undefined],
+    ['of no session', () => null, meterOf('postgresql'), undefined],
+    ['that fails, with its error', () => Promise.reject(failure), meterOf('sqlite'), failure],
+    ['of a store without measurements', () => valid, undefined, undefined],
+  ])('%s', async (_name, findSession, meter, error) => {
+    const { telemetry, recorded } = recordTelemetry()
+    const startedAt = performance.now()
+    await reasonOf(validateSession(key, { ...answering(findSession), meter }, { now: () => now, telemetry }))
+    const elapsedSeconds = (performance.now() - startedAt) / 1000
+    const attributes = { system: meter?.system, error }
+    expect(recorded).toEqual([['record', 'lookup', expect.any(Number), attributes]])
+    const seconds = Number(recorded[0]?.[2])
+    expect(seconds).toBeGreaterThanOrEqual(0)
+    expect(seconds).toBeLessThanOrEqual(elapsedSeconds)
+    // From now on, the store records its own measurements there.
+    expect(meter?.telemetry).toBe(meter && telemetry)
+  })
+
+  test('a lookup without telemetry leaves that of the store as it is', async () => {
+    const { telemetry, recorded } = recordTelemetry()
+    const meter: StoreMeter = { system: 'sqlite', telemetry }
+    await validateSession(key, { ...answering(() => valid), meter }, { now: () => now })
+    expect([meter.telemetry, recorded]).toEqual([telemetry, []])
+  })
 })
 
 test('reads the clock after the lookup, so a slow lookup accepts no expired session', async () => {
