@@ -53,6 +53,7 @@ export const ENDPOINTS = {
   signInOauth: { method: 'POST', path: '/sign-in/oauth' },
   signInOauthCode: { method: 'POST', path: '/sign-in/oauth-code' },
   reauthenticateOauth: { method: 'POST', path: '/reauthenticate-oauth' },
+  reauthenticateOauthCode: { method: 'POST', path: '/reauthenticate-oauth-code' },
   linkAccount: { method: 'POST', path: '/link-account' },
   listAccounts: { method: 'GET', path: '/list-accounts' },
   unlinkAccount: { method: 'POST', path: '/unlink-account' },

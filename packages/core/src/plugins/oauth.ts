@@ -1,5 +1,5 @@
 export type { AccountResponse, UnlinkAccountInput } from './oauth/accounts.ts'
-export type { SignInOauthCodeInput } from './oauth/app-code.ts'
+export type { OauthCodeInput } from './oauth/app-code.ts'
 export { type OauthEndpoints, type OauthPlugin, oauth } from './oauth/oauth.ts'
 export type {
   AccountEmail,
@@ -10,4 +10,9 @@ export type {
   OauthProviderOptions,
 } from './oauth/options.ts'
 export type { ProviderToken, ProviderTokenQuery } from './oauth/provider-tokens.ts'
-export type { BeginOauthInput, OauthUrlResponse, SignInOauthInput } from './oauth/start.ts'
+export type {
+  BeginOauthInput,
+  OauthUrlResponse,
+  ReauthenticateOauthInput,
+  SignInOauthInput,
+} from './oauth/start.ts'

@@ -207,6 +207,7 @@ describe('auth.api', () => {
       | 'signInOauth'
       | 'signInOauthCode'
       | 'reauthenticateOauth'
+      | 'reauthenticateOauthCode'
       | 'linkAccount'
       | 'unlinkAccount'
       | 'verifyEmail'

@@ -590,6 +590,14 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     cookies: { set: ['service.oauth'], cleared: [] },
     answers: { ...FOR_USERS, 'other user': '404 ACCOUNT_NOT_FOUND' },
   },
+  reauthenticateOauthCode: {
+    caller: 'ada',
+    input: ({ auth, ada: { userId, sessionId } }) => insertOauthCode(auth, userId, sessionId),
+    aim: likeAda(({ auth, ada: { userId, sessionId } }) => insertOauthCode(auth, userId, sessionId)),
+    cookies: { set: both, cleared: [] },
+    usesUp: ['oauthCode'],
+    answers: { ...FOR_USERS, admin: '400 SIGN_IN_EXPIRED', 'other user': '400 SIGN_IN_EXPIRED' },
+  },
   linkAccount: {
     caller: 'ada',
     input: () => BEGIN_OAUTH,

@@ -1,9 +1,9 @@
-import type { TestAuth } from '@sallyport/core/testing'
+import type { TestAuth, TestClock } from '@sallyport/core/testing'
 import { calculatePKCECodeChallenge } from 'openid-client'
 import { withOwnTables } from '../../src/plugins/oauth/tables.ts'
 import { createSecret, hashSecret } from '../../src/session/secret.ts'
 
-type OauthAuth = Pick<TestAuth, 'db' | 'clock'>
+type OauthAuth = Pick<TestAuth, 'db'> & { readonly clock: Pick<TestClock, 'now'> }
 
 /** Links an account at the provider `acme` to a user. */
 export async function insertOauthAccount(
@@ -19,16 +19,17 @@ export async function insertOauthAccount(
   return { accountId: id }
 }
 
-/** Inserts the code of an app's deep link. */
+/** Inserts the code of an app's deep link, for a sign-in, or to re-authenticate a session. */
 export async function insertOauthCode(
   auth: OauthAuth,
   userId: string,
+  sessionId: string | null = null,
 ): Promise<{ code: string; codeVerifier: string }> {
   const { accountId } = await insertOauthAccount(auth, userId)
   const [code, codeVerifier] = [createSecret(), createSecret()]
   const codeChallenge = await calculatePKCECodeChallenge(codeVerifier)
   const expiresAt = new Date(auth.clock.now().getTime() + 60_000)
-  const proof = { amr: '["oauth"]', acr: null, remembered: true }
+  const proof = { amr: '["oauth"]', acr: null, remembered: true, sessionId }
   await withOwnTables(auth.db)
     .insertInto('oauthCode')
     .values({ id: await hashSecret(code), accountId, codeChallenge, ...proof, expiresAt })

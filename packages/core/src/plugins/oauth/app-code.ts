@@ -1,14 +1,17 @@
 import { calculatePKCECodeChallenge } from 'openid-client'
 import * as z from 'zod/mini'
+import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
+import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { countAddress, giveBackAddress } from './attempts.ts'
 import { oauthError } from './errors.ts'
 import { type LinkedAccount, requireAccount } from './find-user.ts'
-import type { Flow } from './flow.ts'
+import type { Finished, Flow } from './flow.ts'
+import { withParameter } from './redirect-target.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -22,64 +25,102 @@ interface NewCode {
   readonly flow: Flow
 }
 
-/** Creates the code for a deep link. Another app can receive the link, but doesn't have the verifier. */
-export async function createAppCode(
+/**
+ * Creates the deep link with a code, for a visit that an app completes. Another app can receive the link, but
+ * doesn't have the verifier.
+ */
+export async function redirectToApp(
   { account, methods, acr, codeChallenge, flow }: NewCode,
   { config, change }: EndpointContext,
-): Promise<string> {
+): Promise<Finished> {
   const code = createSecret()
   const id = await hashSecret(code)
   const expiresAt = new Date(config.now().getTime() + LIFETIME_SECONDS * 1000)
-  const proof = { amr: JSON.stringify(methods), acr, remembered: Boolean(flow.remembered) }
+  const { sessionId, redirectTo } = flow
+  const proof = { amr: JSON.stringify(methods), acr, remembered: Boolean(flow.remembered), sessionId }
   const row = { id, accountId: account.id, codeChallenge, ...proof, expiresAt }
   await change(async (trx) => {
     await withOwnTables(trx).insertInto('oauthCode').values(row).execute()
   })
-  return code
+  return { redirect: withParameter(redirectTo, 'code', code), cookies: [] }
 }
 
-export interface SignInOauthCodeInput {
+export interface OauthCodeInput {
   /** From the deep link. */
   code: string
   /** The verifier whose S256 was `codeChallenge` (RFC 7636). */
   codeVerifier: string
 }
 
+const input = z.strictObject({
+  code: z.string().check(z.minLength(1), z.maxLength(128)),
+  codeVerifier: z.string().check(z.regex(/^[\w.~-]{43,128}$/)),
+})
+
 /** Completes the sign-in of an app. */
-export function signInOauthCode(settings: Settings): Endpoint<SignInOauthCodeInput, TokenResponse, true> {
+export function signInOauthCode(settings: Settings): Endpoint<OauthCodeInput, TokenResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.signInOauthCode,
     caller: 'anyone',
     setsCookies: true,
-    input: z.strictObject({
-      code: z.string().check(z.minLength(1), z.maxLength(128)),
-      codeVerifier: z.string().check(z.regex(/^[\w.~-]{43,128}$/)),
-    }),
+    input,
     output: tokens,
-    async run({ code, codeVerifier }, context) {
-      await countAddress('code', context, settings)
-      const id = await hashSecret(code)
-      // One attempt: a wrong verifier means that the code is in the wrong hands.
-      const found = await context.change(async (trx) => {
-        const codes = withOwnTables(trx)
-        const row = await codes.deleteFrom('oauthCode').where('id', '=', id).returningAll().executeTakeFirst()
-        if (row === undefined) return null
-        const accounts = trx.selectFrom('account').select(['id', 'userId']).where('id', '=', row.accountId)
-        const account = await accounts.executeTakeFirst()
-        return account === undefined ? null : { row, account }
-      })
-      if (found === null) throw oauthError('SIGN_IN_EXPIRED')
-      const { row, account } = found
-      const isOfApp = (await calculatePKCECodeChallenge(codeVerifier)) === row.codeChallenge
-      if (!isOfApp || !(new Date(row.expiresAt) > context.config.now())) throw oauthError('SIGN_IN_EXPIRED')
+    async run(sent, context) {
+      const { account, methods, acr, rememberMe } = await consumeCode(sent, null, context, settings)
       const session = await beginSession(account.userId, context, {
-        amr: z.parse(z.array(z.string()), JSON.parse(row.amr)),
-        acr: row.acr,
-        rememberMe: Boolean(row.remembered),
+        amr: methods,
+        acr,
+        rememberMe,
         authorize: (trx) => requireAccount(trx, account),
       })
       await giveBackAddress(['code'], context, settings)
       return session
     },
   })
+}
+
+/** Completes the re-authentication of an app, in the session that began it. */
+export function reauthenticateOauthCode(settings: Settings): Endpoint<OauthCodeInput, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.reauthenticateOauthCode,
+    caller: 'user',
+    setsCookies: true,
+    input,
+    output: tokens,
+    async run(sent, context) {
+      await requireSessionSecret(context)
+      const { account, methods } = await consumeCode(sent, context.identity.sessionId, context, settings)
+      const work = (trx: AuthTransaction) => requireAccount(trx, account)
+      const renewed = await renewSession(context, { cause: 'reauthenticated', methods, work })
+      await giveBackAddress(['code'], context, settings)
+      return renewed
+    },
+  })
+}
+
+/** Ends a code, and returns what it proves. @throws EndpointError `SIGN_IN_EXPIRED` */
+async function consumeCode(
+  { code, codeVerifier }: OauthCodeInput,
+  sessionId: string | null,
+  context: EndpointContext,
+  settings: Settings,
+) {
+  await countAddress('code', context, settings)
+  const id = await hashSecret(code)
+  // One attempt: a wrong verifier means that the code is in the wrong hands.
+  const found = await context.change(async (trx) => {
+    const codes = withOwnTables(trx)
+    const row = await codes.deleteFrom('oauthCode').where('id', '=', id).returningAll().executeTakeFirst()
+    if (row === undefined) return null
+    const accounts = trx.selectFrom('account').select(['id', 'userId']).where('id', '=', row.accountId)
+    const account = await accounts.executeTakeFirst()
+    return account === undefined ? null : { row, account }
+  })
+  if (found === null) throw oauthError('SIGN_IN_EXPIRED')
+  const { row, account } = found
+  const isOfApp = (await calculatePKCECodeChallenge(codeVerifier)) === row.codeChallenge
+  const isInTime = new Date(row.expiresAt) > context.config.now()
+  if (!isOfApp || !isInTime || row.sessionId !== sessionId) throw oauthError('SIGN_IN_EXPIRED')
+  const methods = z.parse(z.array(z.string()), JSON.parse(row.amr))
+  return { account, methods, acr: row.acr, rememberMe: Boolean(row.remembered) }
 }

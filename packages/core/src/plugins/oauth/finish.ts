@@ -3,7 +3,7 @@ import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { AuthError, isAuthError } from '../../protocol/errors.ts'
-import { createAppCode } from './app-code.ts'
+import { redirectToApp } from './app-code.ts'
 import { oauthError } from './errors.ts'
 import {
   findAccount,
@@ -12,11 +12,10 @@ import {
   type LinkedAccount,
   requireAccount,
 } from './find-user.ts'
-import type { Flow } from './flow.ts'
+import type { Finished, Flow } from './flow.ts'
 import { sendNotice } from './notices.ts'
 import type { Person, Proof } from './prove.ts'
 import type { Provider } from './providers.ts'
-import { withParameter } from './redirect-target.ts'
 import { resumeSession } from './resume-session.ts'
 import type { Settings } from './settings.ts'
 import { storeTokens } from './stored-tokens.ts'
@@ -29,11 +28,6 @@ interface Finishing {
   readonly provider: Provider
   readonly context: EndpointContext
   readonly settings: Settings
-}
-
-interface Finished {
-  readonly redirect: string
-  readonly cookies: readonly string[]
 }
 
 /** Does what a visit to a provider was for. */
@@ -58,13 +52,8 @@ async function signIn(proof: Proof, { flow, provider, context, settings }: Finis
   await storeTokens(account, tokens, { provider, context })
   if (account.isLinked) sendNotice('account-linked', { userId, provider }, { ...context, ...settings })
   const methods = ['oauth', ...proof.amr]
-  if (flow.codeChallenge !== null) {
-    const code = await createAppCode(
-      { account, methods, acr, codeChallenge: flow.codeChallenge, flow },
-      context,
-    )
-    return { redirect: withParameter(flow.redirectTo, 'code', code), cookies: [] }
-  }
+  const { codeChallenge } = flow
+  if (codeChallenge !== null) return redirectToApp({ account, methods, acr, codeChallenge, flow }, context)
   const { cookies } = await beginSession(userId, context, {
     amr: methods,
     acr,
@@ -125,12 +114,18 @@ async function reauthenticate(proof: Proof, { flow, provider, context }: Finishi
   // Some providers ignore `max_age` and `prompt`, and return a sign-in of last week.
   if (proof.authTime === null || proof.authTime < begunAt - CLOCK_TOLERANCE_SECONDS)
     throw oauthError('REAUTHENTICATION_UNSUPPORTED')
+  const methods = ['oauth', ...proof.amr]
+  const { codeChallenge } = flow
+  if (codeChallenge !== null) {
+    const account = await findAccount(context.database.db, { provider, ...proof.person })
+    if (account === undefined || account.userId !== flow.userId) throw oauthError('ACCOUNT_MISMATCH')
+    return redirectToApp({ account, methods, acr: null, codeChallenge, flow }, context)
+  }
   const caller = await resumeSession(flow, context)
   const work = async (trx: AuthTransaction) => {
     const account = await findAccount(trx, { provider, ...proof.person })
     if (account?.userId !== caller.identity.userId) throw oauthError('ACCOUNT_MISMATCH')
   }
-  const methods = ['oauth', ...proof.amr]
   const { cookies } = await renewSession(caller, { cause: 'reauthenticated', methods, work })
   return { redirect: flow.redirectTo, cookies }
 }

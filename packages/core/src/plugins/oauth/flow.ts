@@ -13,6 +13,12 @@ const FLOW_SECONDS = 10 * 60
 
 export type Flow = Selectable<OauthTables['oauthFlow']>
 
+/** Where a visit ends. */
+export interface Finished {
+  readonly redirect: string
+  readonly cookies: readonly string[]
+}
+
 type NewFlow = Pick<Flow, 'purpose' | 'redirectTo' | 'errorTo' | 'codeChallenge'> &
   Partial<Pick<Flow, 'userId' | 'sessionId' | 'version'>> & { remembered?: boolean }
 

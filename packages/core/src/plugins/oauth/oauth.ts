@@ -1,7 +1,7 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rateLimits } from '../internal.ts'
 import { listAccounts, unlinkAccount } from './accounts.ts'
-import { signInOauthCode } from './app-code.ts'
+import { reauthenticateOauthCode, signInOauthCode } from './app-code.ts'
 import { callbacks } from './callback.ts'
 import { OAUTH_ERRORS } from './errors.ts'
 import { DEFAULT_LIMITS, type OauthOptions } from './options.ts'
@@ -16,6 +16,7 @@ export type OauthEndpoints = {
   readonly signInOauth: ReturnType<typeof signInOauth>
   readonly signInOauthCode: ReturnType<typeof signInOauthCode>
   readonly reauthenticateOauth: ReturnType<typeof reauthenticateOauth>
+  readonly reauthenticateOauthCode: ReturnType<typeof reauthenticateOauthCode>
   readonly linkAccount: ReturnType<typeof linkAccount>
   readonly listAccounts: ReturnType<typeof listAccounts>
   readonly unlinkAccount: ReturnType<typeof unlinkAccount>
@@ -61,6 +62,7 @@ export function oauth(options: OauthOptions): OauthPlugin {
       signInOauth: signInOauth(settings),
       signInOauthCode: signInOauthCode(settings),
       reauthenticateOauth: reauthenticateOauth(settings),
+      reauthenticateOauthCode: reauthenticateOauthCode(settings),
       linkAccount: linkAccount(settings),
       listAccounts: listAccounts(settings),
       unlinkAccount: unlinkAccount(settings),

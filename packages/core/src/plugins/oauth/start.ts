@@ -26,14 +26,17 @@ export interface BeginOauthInput {
   errorTo?: string
 }
 
-export interface SignInOauthInput extends BeginOauthInput {
-  /** If false, the cookies expire with the browser session, and the session after a day. @default true */
-  rememberMe?: boolean
+export interface ReauthenticateOauthInput extends BeginOauthInput {
   /**
    * For an app: S256 of a random verifier (RFC 7636). `redirectTo` then gets `?code=`, which the app sends to
-   * `signInOauthCode` with the verifier.
+   * `signInOauthCode` or `reauthenticateOauthCode`, with the verifier.
    */
   codeChallenge?: string
+}
+
+export interface SignInOauthInput extends ReauthenticateOauthInput {
+  /** If false, the cookies expire with the browser session, and the session after a day. @default true */
+  rememberMe?: boolean
 }
 
 export interface OauthUrlResponse {
@@ -42,6 +45,7 @@ export interface OauthUrlResponse {
 }
 
 const target = z.string().check(z.minLength(1), z.maxLength(2_048))
+const challenge = z.exactOptional(z.string().check(z.regex(/^[\w-]{43}$/)))
 const output = z.object({ url: z.string() })
 
 function fieldsFor({ providers }: Settings) {
@@ -57,14 +61,12 @@ export function signInOauth(settings: Settings): Endpoint<SignInOauthInput, Oaut
     input: z.strictObject({
       ...fieldsFor(settings),
       rememberMe: z.exactOptional(z.boolean()),
-      codeChallenge: z.exactOptional(z.string().check(z.regex(/^[\w-]{43}$/))),
+      codeChallenge: challenge,
     }),
     output,
     async run({ rememberMe: remembered, codeChallenge = null, ...input }, context) {
       await countAddress('start', context, settings)
-      // Without cookies, only the verifier ties the sign-in to its app.
-      if (context.sessionTransport === 'header' && codeChallenge === null)
-        throw reject('INVALID_INPUT', { fields: ['codeChallenge'] })
+      requireVerifier(codeChallenge, context)
       return begin(input, { purpose: 'sign-in', remembered, codeChallenge }, context, settings)
     },
   })
@@ -79,7 +81,8 @@ export function linkAccount(settings: Settings): Endpoint<BeginOauthInput, Oauth
     input: z.strictObject(fieldsFor(settings)),
     output,
     async run(input, context) {
-      const session = await requireBrowser(context, settings)
+      if (context.sessionTransport === 'header') throw oauthError('BROWSER_REQUIRED')
+      const session = await requireOwner(context, settings)
       await requireSecondFactor(context)
       return begin(input, { purpose: 'link', codeChallenge: null, ...session }, context, settings)
     },
@@ -87,15 +90,18 @@ export function linkAccount(settings: Settings): Endpoint<BeginOauthInput, Oauth
 }
 
 /** Begins to confirm at a linked provider that it is the user. */
-export function reauthenticateOauth(settings: Settings): Endpoint<BeginOauthInput, OauthUrlResponse, true> {
+export function reauthenticateOauth(
+  settings: Settings,
+): Endpoint<ReauthenticateOauthInput, OauthUrlResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.reauthenticateOauth,
     caller: 'user',
     setsCookies: true,
-    input: z.strictObject(fieldsFor(settings)),
+    input: z.strictObject({ ...fieldsFor(settings), codeChallenge: challenge }),
     output,
-    async run(input, context) {
-      const session = await requireBrowser(context, settings)
+    async run({ codeChallenge = null, ...input }, context) {
+      requireVerifier(codeChallenge, context)
+      const session = await requireOwner(context, settings)
       if (settings.providers[input.provider]?.isOpenId !== true)
         throw oauthError('REAUTHENTICATION_UNSUPPORTED')
       const linked = context.database.db
@@ -104,16 +110,21 @@ export function reauthenticateOauth(settings: Settings): Endpoint<BeginOauthInpu
         .where('userId', '=', session.userId)
       const account = await linked.where('providerId', '=', input.provider).executeTakeFirst()
       if (account === undefined) throw oauthError('ACCOUNT_NOT_FOUND')
-      return begin(input, { purpose: 'reauthenticate', codeChallenge: null, ...session }, context, settings)
+      return begin(input, { purpose: 'reauthenticate', codeChallenge, ...session }, context, settings)
     },
   })
 }
 
-/** Returns the session that a callback must belong to. The callback comes with cookies only. */
-async function requireBrowser(context: AuthorizedContext, { limits }: Settings) {
+/** Without cookies, only the verifier ties a visit to its app. @throws EndpointError `INVALID_INPUT` */
+function requireVerifier(codeChallenge: string | null, { sessionTransport }: EndpointContext): void {
+  if (sessionTransport === 'header' && codeChallenge === null)
+    throw reject('INVALID_INPUT', { fields: ['codeChallenge'] })
+}
+
+/** Returns the session that a callback must belong to. */
+async function requireOwner(context: AuthorizedContext, { limits }: Settings) {
   const { userId, sessionId, version } = context.identity
   await context.limit(`oauth:user:${userId}`, limits.user)
-  if (context.sessionTransport === 'header') throw oauthError('BROWSER_REQUIRED')
   await requireSessionSecret(context)
   return { userId, sessionId, version }
 }

@@ -29,7 +29,7 @@ export type OauthTables = {
     expiresAt: Timestamp
     createdAt: Timestamp
   }
-  /** Sign-ins that an app completes. `id` is the hash of the code in the deep link. */
+  /** Visits that an app completes. `id` is the hash of the code in the deep link. */
   oauthCode: {
     id: string
     accountId: string
@@ -38,6 +38,8 @@ export type OauthTables = {
     amr: string
     acr: string | null
     remembered: Flag
+    /** The session that it re-authenticates; null for a sign-in. */
+    sessionId: string | null
     expiresAt: Timestamp
   }
   /** Encrypted under `ENCRYPTION_KEYS`. `accountId` is the row in `account`. */
@@ -85,6 +87,7 @@ export const migrations: Migrations = {
       .addColumn('amr', 'text', (column) => column.notNull())
       .addColumn('acr', 'text')
       .addColumn('remembered', flag, (column) => column.notNull())
+      .addColumn('sessionId', 'text')
       .addColumn('expiresAt', timestamp, (column) => column.notNull())
       .execute()
     await schema
