@@ -35,7 +35,7 @@ const columns = columnsOf(definition)
 const IS_LONG = process.env.DATABASES === 'all'
 
 // drizzle-kit takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 300_000 })
 
 describe.each(await databaseKinds())('the schema for Drizzle in $name', (kind) => {
   const dialect = kind.name === 'SQLite' ? 'sqlite' : 'postgres'
