@@ -7,6 +7,8 @@ export interface Group {
   readonly tests: readonly string[]
   /** Whether each test file needs its own process, because it fakes globals. */
   readonly isolate?: boolean
+  /** `forks` for tests that change the time zone, which threads can't. @default 'threads' */
+  readonly pool?: 'forks'
 }
 
 /** The files of `trpc/src/server`; the others belong to the guards. */
@@ -58,6 +60,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   'core-dates': {
     mutate: [`${CORE}/src/session/read-date.ts`],
     tests: [`${CORE}/test/session/read-date.test.ts`],
+    pool: 'forks',
   },
   'core-keys': {
     mutate: [`${CORE}/src/keys/!(dynamic-jwks).ts`],

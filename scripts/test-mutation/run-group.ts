@@ -13,7 +13,7 @@ export interface RunOptions {
 /** Runs the tests of a group against its mutants. Without a sample, reuses the results of unchanged code. */
 export async function runGroup(
   name: string,
-  { mutate }: Group,
+  { mutate, pool = 'threads' }: Group,
   { concurrency, sample }: RunOptions,
 ): Promise<MutantResult[]> {
   // Read by the configuration of Vitest and by the plugin, in the child processes of Stryker.
@@ -26,7 +26,7 @@ export async function runGroup(
       mutate: [...mutate],
       ignorePatterns: ['/.*', '/bench', '/docs', '/packages/example', 'dist', 'api', 'data'],
       testRunner: 'vitest',
-      vitest: { configFile: 'scripts/test-mutation/vitest.config.ts', related: false },
+      vitest: { configFile: 'scripts/test-mutation/vitest.config.ts', related: false, pool },
       plugins: ['@stryker-mutator/vitest-runner', './scripts/test-mutation/plugins.ts'],
       ignorers: ['developer-texts'],
       checkers: sample === undefined ? [] : ['sample'],
