@@ -8,6 +8,18 @@ export interface Random {
   chance(share: number): boolean
   pick<Value>(values: readonly Value[]): Value
   bytes(length: number): Buffer
+  shuffle<Value>(values: readonly Value[]): Value[]
+}
+
+/** Returns a function that draws each value once in random order, and then begins again. */
+export function createDeck<Value>(values: readonly Value[], random: Random): () => Value {
+  let left: Value[] = []
+  return () => {
+    if (left.length === 0) left = random.shuffle(values)
+    const [drawn] = left.splice(-1)
+    if (drawn === undefined) throw new RangeError('There is nothing to draw')
+    return drawn
+  }
 }
 
 /** Creates the generator sfc32, initialized with the hash of the seed. */
@@ -40,5 +52,10 @@ export function createRandom(seed: string): Random {
       return values[index] as (typeof values)[number]
     },
     bytes: (length) => Buffer.from(Array.from({ length }, () => below(256))),
+    shuffle: (values) =>
+      values
+        .map((value) => ({ value, at: next() }))
+        .sort((a, b) => a.at - b.at)
+        .map(({ value }) => value),
   }
 }

@@ -1,182 +1,17 @@
-import { anonymous } from '@sallyport/core/plugins/anonymous'
-import { type CodeEmail, emailCode } from '@sallyport/core/plugins/email-code'
-import { oauth } from '@sallyport/core/plugins/oauth'
-import { passkeys } from '@sallyport/core/plugins/passkeys'
-import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth } from '@sallyport/core/testing'
-import { TOTP } from 'otpauth'
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { everyPasswordOption } from '../support/every-plugin.ts'
 import { insertTotp } from '../support/insert-totp.ts'
-import { cookiesAfter } from '../support/requests.ts'
+import { openSignInServer, SIGN_IN_METHODS, startSignInWorld } from '../support/sign-in-methods.ts'
+import type { MadeUser } from '../support/user-maker.ts'
 import { type Browser, openBrowser } from './oauth/browser.ts'
-import { startLocalProvider } from './oauth/local-provider.ts'
-import { CLIENT } from './oauth/oidc-server.ts'
-import { Authenticator } from './passkeys/authenticator.ts'
 
-const MANY = { points: 1_000_000, duration: 60 }
-
-const acme = await startLocalProvider()
-const emails: CodeEmail[] = []
-const auth = await createTestAuth({
-  emailPassword: { limits: { address: MANY, account: MANY } },
-  plugins: [
-    oauth({
-      providers: { acme: { ...CLIENT, issuer: acme.issuer } },
-      limits: { address: MANY },
-    }),
-    passkeys({ limits: { address: MANY, options: MANY } }),
-    totp({ issuer: 'Test', limits: { network: MANY, account: MANY } }),
-    emailCode({
-      limits: { address: MANY, email: MANY, mailbox: MANY },
-      sendEmail: async (email) => void (email.kind === 'email-code' && emails.push(email)),
-    }),
-    anonymous({ limits: { address: MANY } }),
-  ],
-})
+const world = await startSignInWorld()
+const auth = await createTestAuth({ emailPassword: everyPasswordOption, plugins: world.plugins })
 afterAll(() => auth.close())
+const server = await openSignInServer(auth, world)
 
 const open = () => openBrowser(auth)
-
-interface User {
-  readonly userId: string
-  readonly email: string
-}
-
-/** Creates a verified user with an account at the provider. */
-async function createUser(): Promise<User> {
-  const user = await auth.createUser()
-  const { userId } = user
-  await auth.db.updateTable('user').set({ emailVerified: true }).where('id', '=', userId).execute()
-  const now = auth.clock.now()
-  const account = { id: crypto.randomUUID(), userId, accountId: userId, providerId: 'acme', password: null }
-  await auth.db
-    .insertInto('account')
-    .values({ ...account, createdAt: now, updatedAt: now })
-    .execute()
-  return user
-}
-
-const codeOf = (secret: string) => new TOTP({ secret }).generate({ timestamp: auth.clock.now().getTime() })
-
-/** Sets up an authenticator app, and keeps only its session. */
-async function enableTotp({ email }: User): Promise<{ secret: string; recoveryCode: string }> {
-  const browser = open()
-  await browser.signIn(email)
-  const { secret } = (await browser.call('enableTotp')).body
-  const { status, body } = await browser.call('confirmTotp', { code: codeOf(secret) })
-  expect(status).toBe('200')
-  return { secret, recoveryCode: body.recoveryCodes[0] }
-}
-
-async function addPasskey({ email }: User): Promise<Authenticator> {
-  const browser = open()
-  await browser.signIn(email)
-  const authenticator = new Authenticator()
-  const { body } = await browser.call('createPasskeyOptions')
-  const response = authenticator.create(body)
-  expect((await browser.call('addPasskey', { response, name: 'Laptop' })).status).toBe('200')
-  return authenticator
-}
-
-async function completeWith(browser: Browser, { email }: User, code: string): Promise<string> {
-  const { status, body } = await browser.signIn(email)
-  if (status !== '403 FACTOR_REQUIRED') return status
-  return (await browser.call('signInTotp', { challenge: body.challenge.token, code })).status
-}
-
-interface Way {
-  readonly name: string
-  readonly amr: readonly string[]
-  /** Whether it proves the second factor. */
-  readonly provesFactor: boolean
-  /** Prepares a user, and returns how they sign in once: the result is like `200` or `403 ACCOUNT_BANNED`. */
-  prepare(user: User): Promise<(browser: Browser) => Promise<string>>
-}
-
-const WAYS: readonly Way[] = [
-  {
-    name: 'a password',
-    amr: ['pwd'],
-    provesFactor: false,
-    prepare: async (user) => async (browser) => (await browser.signIn(user.email)).status,
-  },
-  {
-    name: 'a provider',
-    amr: ['oauth'],
-    provesFactor: false,
-    prepare: async (user) => async (browser) => {
-      acme.person = { sub: user.userId, email: user.email, email_verified: true }
-      const { page } = await browser.go('signInOauth')
-      if (page === '/home') return '200'
-      return `403 ${new URL(page, auth.config.baseUrl).searchParams.get('error')}`
-    },
-  },
-  {
-    name: 'a passkey',
-    amr: ['passkey'],
-    provesFactor: true,
-    prepare: async (user) => {
-      const authenticator = await addPasskey(user)
-      return async (browser) => {
-        const { body } = await browser.call('createPasskeySignInOptions')
-        return (await browser.call('signInPasskey', { response: authenticator.get(body) })).status
-      }
-    },
-  },
-  {
-    name: 'a code from an email',
-    amr: ['email'],
-    provesFactor: false,
-    prepare:
-      async ({ email }) =>
-      async (browser) => {
-        await browser.call('requestEmailCode', { email })
-        const isOwn = ({ to }: CodeEmail) => to === email
-        await vi.waitFor(() => expect(emails.some(isOwn)).toBe(true))
-        const code = emails.findLast(isOwn)?.code
-        return (await browser.call('signInEmailCode', { code })).status
-      },
-  },
-  {
-    name: 'a password and a code of an app',
-    amr: ['pwd', 'otp'],
-    provesFactor: true,
-    prepare: async (user) => {
-      const { secret } = await enableTotp(user)
-      return (browser) => {
-        auth.clock.advance(30)
-        return completeWith(browser, user, codeOf(secret))
-      }
-    },
-  },
-  {
-    name: 'a password and a recovery code',
-    amr: ['pwd', 'recovery'],
-    provesFactor: true,
-    prepare: async (user) => {
-      const { recoveryCode } = await enableTotp(user)
-      return (browser) => completeWith(browser, user, recoveryCode)
-    },
-  },
-  {
-    name: "the app's own code",
-    amr: ['saml'],
-    provesFactor: false,
-    prepare:
-      async ({ userId }) =>
-      async (browser) => {
-        const headers = { cookie: browser.cookie, 'x-sallyport': '1' }
-        const request = new Request(auth.config.baseUrl, { headers })
-        try {
-          const result = await auth.api.createSession({ userId, amr: ['saml'], request })
-          browser.cookie = cookiesAfter(browser.cookie, new Response(null, { headers: result.headers }))
-          return '200'
-        } catch (error) {
-          return `403 ${Object(error).reason}`
-        }
-      },
-  },
-]
 
 const sessionOf = async (browser: Browser) => (await browser.call('getSession')).body.session.id as string
 const ban = async (userId: string) => auth.ban(await auth.signIn({ userId }))
@@ -188,13 +23,13 @@ async function expectAnonymous(browser: Browser): Promise<void> {
   expect((await browser.call('token')).status).toMatch(/^401 /)
 }
 
-describe.each(WAYS)('a session that $name begins', ({ amr, prepare, provesFactor }) => {
-  let user: User
+describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, provesFactor }) => {
+  let user: MadeUser
   let signIn: (browser: Browser) => Promise<string>
   let browser: Browser
   beforeEach(async () => {
-    user = await createUser()
-    signIn = await prepare(user)
+    user = await server.createUser()
+    signIn = await prepare(user, server)
     browser = open()
   })
 
@@ -232,7 +67,7 @@ describe.each(WAYS)('a session that $name begins', ({ amr, prepare, provesFactor
   })
 
   test('is never the one that an attacker has planted in the browser', async () => {
-    const attacker = await createUser()
+    const attacker = await server.createUser()
     const theirs = open()
     await theirs.signIn(attacker.email)
     browser.cookie = theirs.cookie

@@ -1,7 +1,13 @@
-import type { TestAuth } from '@sallyport/core/testing'
+import type { TestClock } from '@sallyport/core/testing'
 import { TOTP } from 'otpauth'
 
-/** Returns what an authenticator app shows at this moment. */
-export function totpCode(secret: string, { clock }: Pick<TestAuth, 'clock'>): string {
-  return new TOTP({ secret }).generate({ timestamp: clock.now().getTime() })
+interface Moment {
+  readonly clock: Pick<TestClock, 'now'>
+  /** @default 0 */
+  readonly inSeconds?: number
+}
+
+/** Returns what an authenticator app shows at this moment, or later. */
+export function totpCode(secret: string, { clock, inSeconds = 0 }: Moment): string {
+  return new TOTP({ secret }).generate({ timestamp: clock.now().getTime() + inSeconds * 1000 })
 }

@@ -1,5 +1,5 @@
 import { commit } from '@sallyport/core/auth'
-import { TEST_PASSWORD, type TestAuth } from '@sallyport/core/testing'
+import { TEST_PASSWORD, type TestAuth, type TestClock } from '@sallyport/core/testing'
 import { insertAccount } from '../../src/plugins/email-password/accounts.ts'
 import { hashPassword } from '../../src/plugins/email-password/password.ts'
 
@@ -15,7 +15,9 @@ export interface MadeUser {
 export async function createUserMaker({
   database,
   clock,
-}: Pick<TestAuth, 'database' | 'clock'>): Promise<(role?: string) => Promise<MadeUser>> {
+}: Pick<TestAuth, 'database'> & { readonly clock: Pick<TestClock, 'now'> }): Promise<
+  (role?: string) => Promise<MadeUser>
+> {
   const passwordHash = await hashPassword(TEST_PASSWORD)
   return async (role = 'user') => {
     const email = `${crypto.randomUUID()}@example.com`

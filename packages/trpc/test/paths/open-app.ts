@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
@@ -13,13 +14,15 @@ import {
   type AuthPlugin,
   type AuthTables,
   createAuth,
+  createSession,
   defineAuth,
   defineEndpoint,
   type Endpoint,
   parseSigningKeys,
   type SigningKeys,
 } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { columnsOf, createSigningKey } from '@sallyport/core/internal/auth'
+import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openSqlite } from '@sallyport/core/sqlite'
 import {
   type AuthContext,
@@ -48,6 +51,15 @@ import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import type { Kysely } from 'kysely'
 import { WebSocketServer } from 'ws'
 import * as z from 'zod'
+import type { Random } from '../../../core/test/hostile/random.ts'
+import { everyPasswordOption } from '../../../core/test/support/every-plugin.ts'
+import {
+  createSignIns,
+  openSignInServer,
+  type SignIns,
+  type SignInWorld,
+  startSignInWorld,
+} from '../../../core/test/support/sign-in-methods.ts'
 import { type FaultyStore, faultyStore } from '../support/faulty-store.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import type { Answer } from './model.ts'
@@ -55,6 +67,9 @@ import type { Answer } from './model.ts'
 /** An app that tests can call on every path. */
 export interface PathsApp {
   readonly config: AuthConfig
+  readonly signIns: SignIns
+  /** Begins another session of a user with the app's own code. Returns its id. */
+  readonly createSession: (userId: string) => Promise<string>
   /** Direct access to the tables, without any checks, to create states. */
   readonly tables: Kysely<AuthTables>
   /** The context's database. */
@@ -96,11 +111,16 @@ const readAs = (caller: 'user' | 'admin') =>
     run: async (_input, { session }) => ({ body: answerOf(session) }),
   })
 
-/** Creates a definition whose endpoints return their caller. */
-function defineProbe(config: AuthConfig, signingKeys: SigningKeys) {
+/** Creates a definition whose endpoints return their caller, and with every method to sign in. */
+function defineProbe(config: AuthConfig, signingKeys: SigningKeys, { plugins }: SignInWorld) {
   const endpoints = { readAsUser: readAs('user'), readAsAdmin: readAs('admin') }
   const probe: AuthPlugin<ProbeEndpoints> = { id: 'probe', endpoints }
-  return defineAuth({ config, signingKeys, plugins: [probe] })
+  return defineAuth({
+    config,
+    signingKeys,
+    encryptionKeys: randomBytes(32).toString('base64'),
+    plugins: [probe, emailPassword(everyPasswordOption), ...plugins],
+  })
 }
 
 const t = initTRPC.context<DatabaseContext>().create({
@@ -150,19 +170,23 @@ export async function openPathsApp({
   jwks,
   signingKeys,
   now,
+  random,
 }: {
   jwks: KeySet
   signingKeys: SigningKeys
   now: () => Date
+  random: Random
 }): Promise<PathsApp> {
-  const opened = await openSqlite(':memory:')
   const config = defineAuthConfig({ baseUrl: ORIGIN, jwks, bearer: true, now })
-  const definition = defineProbe(config, signingKeys)
+  const world = await startSignInWorld()
+  const definition = defineProbe(config, signingKeys, world)
+  const opened = await openSqlite(':memory:', { columns: columnsOf(definition) })
   const store = faultyStore(opened.sessions)
   const database = { ...opened, sessions: { ...opened.sessions, findSession: store.findSession } }
   const { revocations, limits } = opened
   const db = withAuthStore({}, { sessions: store, revocations, limits, database })
-  const { handler, close } = await createAuth(definition, database, { pruneEverySeconds: 0 })
+  const auth = await createAuth(definition, database, { pruneEverySeconds: 0 })
+  const { handler, close } = auth
   const { getAuth } = createAuthRuntime(() => definition)
 
   const functions = defineInternalFunctions({
@@ -205,8 +229,11 @@ export async function openPathsApp({
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
 
+  const signInServer = await openSignInServer({ ...auth, db: opened.db, clock: { now } }, world)
   return {
     config,
+    signIns: createSignIns(signInServer, random),
+    createSession: async (userId) => (await createSession(auth.database, { userId, config })).id,
     tables: opened.db,
     db,
     store,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
+import { expectEveryMethod } from '../../../core/test/support/sign-in-methods.ts'
 import { expectedAnswer, expectedReason, expectedStatus, type Names, type Result } from './model.ts'
 import { openPathsApp, type PathsApp } from './open-app.ts'
 import type { Named } from './rows.ts'
@@ -23,14 +24,14 @@ let ways: Way[]
 
 beforeAll(async () => {
   keys = await createKeys(random)
-  app = await openPathsApp({ jwks: keys.live, signingKeys: keys.signing, now: () => new Date(time) })
+  app = await openPathsApp({ jwks: keys.live, signingKeys: keys.signing, now: () => new Date(time), random })
   stranger = await insertVisitor(app, random)
   ways = createWays(app)
 })
 afterAll(() => app?.close())
 
 test(`${STATES} random states of JWT, session, ban, role, and clock have the model's result and reason on every path`, {
-  timeout: 60_000 + STATES * 100,
+  timeout: 90_000 + STATES * 200,
 }, async () => {
   const states = createRandom(`${SEED} states`)
   const asked: Record<string, number> = {}
@@ -52,11 +53,13 @@ test(`${STATES} random states of JWT, session, ban, role, and clock have the mod
   }
 
   console.log(`${STATES} states, PATHS_SEED=${SEED}, asked on each path:`, JSON.stringify(asked))
+  console.log('signed in by each method:', JSON.stringify(app.signIns.counts))
   console.log('results:', JSON.stringify(Object.fromEntries(Object.entries(results).sort())))
   // Each path was called in each state, and every possible result occurred.
   for (const { name } of ways) expect(asked[name]).toBeGreaterThanOrEqual(STATES)
   expect(asked[KEPT]).toBeGreaterThan(STATES / 5)
   expect(Object.keys(results)).toHaveLength(10)
+  expectEveryMethod(app.signIns)
 })
 
 interface Asked {
@@ -68,6 +71,7 @@ interface Asked {
 
 /** Creates a state and calls every path at once. If the visitor connected before, also calls them then. */
 async function askEverywhere(state: State, sceneRandom: Random): Promise<Asked[]> {
+  time = (state.before ?? state.now) - 1_000
   const scene = await setScene(app, state, { keys, stranger, random: sceneRandom })
   const { headers, names } = scene
   const asked: Asked[] = []

@@ -18,8 +18,6 @@ export interface Scene {
   change(): Promise<void>
 }
 
-const DAY = 86_400_000
-
 /** Inserts a user with a valid session. */
 export async function insertVisitor(app: PathsApp, random: Random): Promise<Named> {
   const visitor = { userId: idOf(random), sessionId: idOf(random) }
@@ -28,18 +26,15 @@ export async function insertVisitor(app: PathsApp, random: Random): Promise<Name
   return visitor
 }
 
-/** Inserts the visitor in a valid state. */
+/** Signs the visitor in, in a valid state. */
 export async function setScene(
   app: PathsApp,
   state: State,
   { keys, stranger, random }: { keys: Keys; stranger: Named; random: Random },
 ): Promise<Scene> {
-  const names = { userId: idOf(random), sessionId: idOf(random), otherSessionId: idOf(random) }
-  const { userId, sessionId, otherSessionId } = names
-  const start = new Date((state.before ?? state.now) + DAY)
-  await insertUser(app.tables, userId, state)
-  await insertSession(app.tables, { userId, sessionId }, start)
-  await insertSession(app.tables, { userId, sessionId: otherSessionId }, new Date(state.now + 2 * DAY))
+  const { userId, sessionId } = await app.signIns.next()
+  const names = { userId, sessionId, otherSessionId: await app.createSession(userId) }
+  await app.tables.updateTable('user').set({ role: state.role }).where('id', '=', userId).execute()
 
   const { jwt } = state
   const passing = jwt?.flaw === 'key leaks' || jwt?.flaw === 'key retires'

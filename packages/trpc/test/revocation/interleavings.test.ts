@@ -2,10 +2,12 @@ import type { AuthPlugin } from '@sallyport/core/auth'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
+import { createRandom } from '../../../core/test/hostile/random.ts'
+import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import type { App } from '../transaction/open-app.ts'
 import { call, contextOf, openForTests, STORES } from '../transaction/stores.ts'
-import { BASE_URL } from './node-settings.ts'
+import { BASE_URL, LONG_RUN } from './node-settings.ts'
+import { signInByEveryMethod } from './sign-in-by-every-method.ts'
 import { createIssuer, type SignedIn, signIn } from './signed-in-users.ts'
 
 /** For both databases together. `pnpm test:revocation` runs 10,000. */
@@ -14,6 +16,8 @@ const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
 const AT_ONCE = 8
 const MAX_WRITES = 3
 const MAX_TURNS = 12
+
+const world = await startSignInWorld()
 
 const KINDS = ['sign-out', 'admin', 'ban', 'user deleted', 'row deleted by plain SQL', 'role lost'] as const
 type Kind = (typeof KINDS)[number]
@@ -38,9 +42,9 @@ const ENDS_WRITES = new Set(['session.revoked', 'user.banned', 'user.deleted', '
 
 describe.each(STORES)('$engine', ({ engine, createDatabase }) => {
   test(`${COUNT} interleavings of sensitive writes with a revocation commit no write after it`, {
-    timeout: 60_000 + COUNT * 200,
+    timeout: 90_000 + COUNT * 300,
   }, async () => {
-    const issuer = await createIssuer()
+    const issuer = await createIssuer(LONG_RUN)
     const random = createRandom(`${SEED} ${engine}`)
     const url = await createDatabase()
     // Two nodes with separate connections.
@@ -52,14 +56,12 @@ describe.each(STORES)('$engine', ({ engine, createDatabase }) => {
       .execute(writer.db)
 
     const admins = await signIn(url, AT_ONCE, { issuer, role: 'admin' })
-    const plan = await Promise.all(
-      KINDS.map(async (kind, i) => {
-        const count = Math.floor((COUNT + i) / KINDS.length)
-        const people = await signIn(url, count, { issuer, role: kind === 'role lost' ? 'admin' : 'user' })
-        return people.map((person) => ({ kind, person }))
-      }),
-    )
-    const left = shuffled(plan.flat(), random)
+    const people = await signInByEveryMethod(url, COUNT, { issuer, world, random })
+    const left = people.map((person, i) => ({ kind: KINDS[i % KINDS.length] ?? 'ban', person }))
+    for (const { kind, person } of left) {
+      if (kind !== 'role lost') continue
+      await writer.db.updateTable('user').set({ role: 'admin' }).where('id', '=', person.userId).execute()
+    }
     const total = left.length
     const outcomes: Record<string, number> = {}
     const revoked: Record<string, number> = {}
@@ -174,11 +176,4 @@ async function revoke({ app, kind, person, admin, begins }: Revocation): Promise
 /** Spends as much time as this many statements take. */
 async function spend(statements: number, { db }: App): Promise<void> {
   for (let i = 0; i < statements; i++) await sql`select 1`.execute(db)
-}
-
-function shuffled<Value>(values: readonly Value[], random: Random): Value[] {
-  return values
-    .map((value) => ({ value, at: random.below(2 ** 30) }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ value }) => value)
 }

@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../../../core/test/hostile/random.ts'
 import { startQuietProxy } from '../../../core/test/support/quiet-proxy.ts'
+import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import { ACCEPTED } from './answer.ts'
 import { type Counts, callAround, sum } from './call-around.ts'
 import { type SharedPostgres, sharePostgres } from './databases.ts'
 import { figuresOf } from './figures.ts'
 import { STREAMS } from './live-streams.ts'
+import { LONG_RUN } from './node-settings.ts'
 import { openDatabase } from './open-database.ts'
 import { BANNED, KINDS, reasonAfter, revoke } from './revocations.ts'
-import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
+import { signInByEveryMethod } from './sign-in-by-every-method.ts'
+import { createIssuer, type SignedIn, signInAdmin } from './signed-in-users.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
 /** `pnpm test:revocation` runs 10,000. */
@@ -20,12 +23,14 @@ const TRANSPORTS = 3
 const VICTIMS_AT_ONCE = 12
 const LEASE_MS = 5_000
 
+const world = await startSignInWorld()
+
 /** Two nodes on a server whose triggers are disabled, behind a pooler that delivers no notification. */
 describe('lease-only mode', () => {
   let database: SharedPostgres
   let nodes: Nodes
   let admin: SignedIn
-  const issuing = createIssuer()
+  const issuing = createIssuer(LONG_RUN)
 
   beforeAll(async () => {
     database = await sharePostgres(afterAll)
@@ -43,10 +48,11 @@ describe('lease-only mode', () => {
   })
 
   test(`${REVOCATIONS} revocations with calls on both nodes: none sent after the acknowledgment is accepted`, {
-    timeout: 60_000 + REVOCATIONS * 200,
+    timeout: 60_000 + REVOCATIONS * 300,
   }, async () => {
     const random = createRandom(SEED)
-    const victims = await signIn(database.url, REVOCATIONS, { issuer: await issuing })
+    const issuer = await issuing
+    const victims = await signInByEveryMethod(database.url, REVOCATIONS, { issuer, world, random })
     const plan = victims.map((victim, i) => {
       return { victim, kind: KINDS[i % KINDS.length] ?? 'ban', node: random.pick(nodes) }
     })
@@ -71,11 +77,12 @@ describe('lease-only mode', () => {
   })
 
   test(`${LIVE_STREAMS} live streams, revoked from another node: each ends within the lease, and emits nothing after`, {
-    timeout: 60_000 + LIVE_STREAMS * 200,
+    timeout: 60_000 + LIVE_STREAMS * 300,
   }, async () => {
     const random = createRandom(SEED)
     const [here, there] = nodes
-    const people = await signIn(database.url, LIVE_STREAMS, { issuer: await issuing })
+    const issuer = await issuing
+    const people = await signInByEveryMethod(database.url, LIVE_STREAMS, { issuer, world, random })
     const watchers = await Promise.all(
       people.map(async (person) => {
         const stream = await random.pick(STREAMS).open(there, person)

@@ -8,5 +8,8 @@ export interface NodeSettings {
   readonly cacheSize?: number
 }
 
+/** For sessions that a test begins long before it ends them. */
+export const LONG_RUN = { jwt: { expiresInSeconds: 3_600 }, session: { freshForSeconds: 3_600 } } as const
+
 /** The base URL that the nodes are configured with. */
 export const BASE_URL = 'http://localhost:3000'

@@ -1,13 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
+import type { SignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import { ACCEPTED, type Answer, countIn } from './answer.ts'
 import { callOverEvents, callOverHttp, openSocket } from './calls.ts'
 import type { OnCleanup } from './cleanup.ts'
 import { type SharedPostgres, sharePostgres } from './databases.ts'
 import { STREAMS } from './live-streams.ts'
 import { type Load, startLoad } from './load.ts'
+import { LONG_RUN } from './node-settings.ts'
 import { type PostgresProxy, startPostgresProxy } from './postgres-proxy.ts'
 import { KINDS, type Kind, type Means, revoke } from './revocations.ts'
-import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
+import { signInByEveryMethod } from './sign-in-by-every-method.ts'
+import { createIssuer, type SignedIn, signInAdmin } from './signed-in-users.ts'
 import { type Node, startNodes } from './start-nodes.ts'
 import type { LiveStream } from './stream-record.ts'
 
@@ -57,15 +61,21 @@ const UNAVAILABLE: Answer = { status: 503, reason: 'SESSIONS_UNAVAILABLE' }
  *
  * @param options.tickMs how often every stream emits
  * @param options.callsPerSecond calls by live and by revoked sessions
+ * @param options.users how many can become victims
  */
 export async function openScene(
-  options: { tickMs: number; callsPerSecond: number; seed: string },
+  options: { tickMs: number; callsPerSecond: number; seed: string; users: number; world: SignInWorld },
   onCleanup: OnCleanup,
 ): Promise<Scene> {
   const random = createRandom(options.seed)
-  const issuer = await createIssuer()
+  const { world } = options
+  const issuer = await createIssuer(LONG_RUN)
   const database = await sharePostgres(onCleanup)
-  const bystanders = await signIn(database.url, BYSTANDERS, { issuer })
+  const people = await signInByEveryMethod(database.url, BYSTANDERS + options.users, {
+    issuer,
+    world,
+    random,
+  })
   const admin = await signInAdmin(database.url, issuer)
   const proxies = [
     await startPostgresProxy(database.url, onCleanup),
@@ -80,7 +90,7 @@ export async function openScene(
   ] as const
 
   const callers = await Promise.all(
-    bystanders.map(async (person) => {
+    people.splice(0, BYSTANDERS).map(async (person) => {
       const place = random.pick(places)
       const socket = await openSocket(place.node, person)
       const calls = [socket.call, () => callOverHttp(place.node, person)]
@@ -120,6 +130,18 @@ export async function openScene(
     return answer
   }
 
+  /** A node that has just started or recovered may still be unavailable on a busy machine. */
+  async function openStream({ node }: Place, person: SignedIn): Promise<LiveStream> {
+    for (;;) {
+      const stream = await random.pick(STREAMS).open(node, person)
+      const answer = await stream.begun
+      if (isSame(answer, ACCEPTED)) return stream
+      stream.close()
+      if (!isSame(answer, UNAVAILABLE)) throw new Error(`A stream did not begin: ${answer.reason}`)
+      await sleep(100)
+    }
+  }
+
   const load = startLoad(options.callsPerSecond, () =>
     revoked.length > 0 && turns.chance(0.3) ? callAsRevoked() : callAsLive(),
   )
@@ -135,14 +157,11 @@ export async function openScene(
     wrong,
     longestMs: () => longestMs,
     async addVictims(count) {
-      const people = await signIn(database.url, count, { issuer })
+      if (people.length < count) throw new RangeError('Too few users have signed in')
       const added = await Promise.all(
-        people.map(async (person): Promise<Victim> => {
+        people.splice(0, count).map(async (person): Promise<Victim> => {
           const place = random.pick(places)
-          const stream = await random.pick(STREAMS).open(place.node, person)
-          const { reason } = await stream.begun
-          if (reason !== null) throw new Error(`A stream did not begin: ${reason}`)
-          return { person, place, stream, revoked: null }
+          return { person, place, stream: await openStream(place, person), revoked: null }
         }),
       )
       victims.push(...added)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import { tally } from './answer.ts'
 import { DATABASES } from './databases.ts'
 import { figuresOf } from './figures.ts'
@@ -24,17 +25,20 @@ const RECOVERY_MS = 2_000
 const [LOOKUP_CONNECTIONS, LOOKUP_TIMEOUT_MS] = [2, 2_000]
 const UNAVAILABLE = '503 SESSIONS_UNAVAILABLE'
 
+const world = await startSignInWorld()
+
 // The tests mostly wait, so a short run is concurrent. In a long run, each test has the machine to itself.
 const outage = RESTARTS > 1 ? test : test.concurrent
 
 outage(
   `when connections are terminated and the server is shut down ${RESTARTS} times under load, live sessions get 200 or 503, and revoked ones never 200`,
   {
-    timeout: 60_000 + RESTARTS * 15_000,
+    timeout: 90_000 + RESTARTS * 20_000,
   },
   async ({ onTestFinished }) => {
+    const users = IN_THE_LOG + (1 + RESTARTS) * REVOCATIONS_IN_TURN
     const scene = await openScene(
-      { tickMs: 500, callsPerSecond: CALLS_PER_SECOND, seed: SEED },
+      { tickMs: 500, callsPerSecond: CALLS_PER_SECOND, seed: SEED, users, world },
       onTestFinished,
     )
     const { places, random, database } = scene
@@ -107,9 +111,12 @@ outage(
 
 outage(
   'streams of a node without notifications, and of a node without the database, emit nothing after the lease',
-  { timeout: 60_000 },
+  { timeout: 90_000 },
   async ({ onTestFinished }) => {
-    const scene = await openScene({ tickMs: 100, callsPerSecond: 50, seed: SEED }, onTestFinished)
+    const scene = await openScene(
+      { tickMs: 100, callsPerSecond: 50, seed: SEED, users: 40, world },
+      onTestFinished,
+    )
     const { places, victims } = scene
     const [deaf, cutOff] = places
     await allConnected(scene)
@@ -154,7 +161,7 @@ outage(
 outage(
   `a node that is suspended for ${STOPPED_MS} ms during revocations rejects the revoked sessions afterwards, and accepts all others`,
   {
-    timeout: 60_000 + STOPPED_MS,
+    timeout: 90_000 + STOPPED_MS,
   },
   async ({ onTestFinished: onCleanup }) => {
     await Promise.all(
@@ -162,6 +169,7 @@ outage(
         const report = await suspendNode(await share(onCleanup), {
           stoppedMs: STOPPED_MS,
           seed: SEED,
+          world,
           onCleanup,
         })
         const { revoked, live } = report

@@ -21,7 +21,7 @@ import { initTRPC } from '@trpc/server'
 import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
-import { BASE_URL, type NodeSettings } from './node-settings.ts'
+import { BASE_URL, LONG_RUN, type NodeSettings } from './node-settings.ts'
 import { openDatabase } from './open-database.ts'
 
 const ticker = new EventEmitter().setMaxListeners(0)
@@ -42,7 +42,7 @@ export type RevocationRouter = typeof router
 
 process.once('message', async ({ databaseUrl, signingKeys, tickMs, cacheSize = 10_000 }: NodeSettings) => {
   const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
-  const config = defineAuthConfig({ baseUrl: BASE_URL, jwks, jwt: { cacheSize } })
+  const config = defineAuthConfig({ ...LONG_RUN, baseUrl: BASE_URL, jwks, jwt: { cacheSize } })
   const database = await openDatabase(databaseUrl)
   const { db } = database
   const definition = defineAuth({ config, signingKeys, plugins: [admin(), emailPassword()] })

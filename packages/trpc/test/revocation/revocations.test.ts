@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../../../core/test/hostile/random.ts'
+import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import { ACCEPTED } from './answer.ts'
 import { type Counts, callAround, sum } from './call-around.ts'
 import { callOverHttp, openSocket } from './calls.ts'
@@ -8,7 +9,9 @@ import { DATABASES, type SharedDatabase } from './databases.ts'
 import { figuresOf } from './figures.ts'
 import { STREAMS } from './live-streams.ts'
 import { startLoad } from './load.ts'
+import { LONG_RUN } from './node-settings.ts'
 import { BANNED, KINDS, reasonAfter, revoke } from './revocations.ts'
+import { signInByEveryMethod } from './sign-in-by-every-method.ts'
 import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
@@ -26,11 +29,13 @@ const VICTIMS_AT_ONCE = 12
 /** Users who call while streams end. */
 const BYSTANDERS = 32
 
+const world = await startSignInWorld()
+
 describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
   let database: SharedDatabase
   let nodes: Nodes
   let admin: SignedIn
-  const issuing = createIssuer()
+  const issuing = createIssuer(LONG_RUN)
 
   beforeAll(async () => {
     const issuer = await issuing
@@ -42,10 +47,11 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
   })
 
   test(`${REVOCATIONS} revocations with calls on both nodes: none sent after the acknowledgment is accepted`, {
-    timeout: 60_000 + REVOCATIONS * 100,
+    timeout: 60_000 + REVOCATIONS * 300,
   }, async () => {
     const random = createRandom(SEED)
-    const victims = await signIn(database.url, REVOCATIONS, { issuer: await issuing })
+    const issuer = await issuing
+    const victims = await signInByEveryMethod(database.url, REVOCATIONS, { issuer, world, random })
     const plan = victims.map((victim, i) => {
       return { victim, kind: KINDS[i % KINDS.length] ?? 'ban', node: random.pick(nodes) }
     })
@@ -75,12 +81,12 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
   })
 
   test(`${LIVE_STREAMS} live streams, revoked under load from their node and others: each ends with its reason, and emits nothing after`, {
-    timeout: 60_000 + LIVE_STREAMS * 200,
+    timeout: 60_000 + LIVE_STREAMS * 300,
   }, async () => {
     const random = createRandom(SEED)
     const issuer = await issuing
     const [here, there] = nodes
-    const people = await signIn(database.url, LIVE_STREAMS, { issuer })
+    const people = await signInByEveryMethod(database.url, LIVE_STREAMS, { issuer, world, random })
     const revokers = createRandom(`${SEED} revokers`)
     const watchers = await Promise.all(
       people.map(async (person) => {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { type AuthConfig, defineAuthConfig, staticJwks } from '@sallyport/core'
+import { type AuthConfig, type AuthConfigOptions, defineAuthConfig, staticJwks } from '@sallyport/core'
 import { issueJwt, parseSigningKeys, type SigningKey } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { BASE_URL } from './node-settings.ts'
@@ -22,10 +22,10 @@ export interface Issuer {
   readonly signingKeys: unknown
 }
 
-export async function createIssuer(): Promise<Issuer> {
+export async function createIssuer(options?: Pick<AuthConfigOptions, 'jwt' | 'session'>): Promise<Issuer> {
   const signingKeys = { keys: [await createSigningKey()] }
   const { active, publicJwks } = parseSigningKeys(signingKeys)
-  const config = defineAuthConfig({ baseUrl: BASE_URL, jwks: staticJwks(publicJwks) })
+  const config = defineAuthConfig({ ...options, baseUrl: BASE_URL, jwks: staticJwks(publicJwks) })
   return { config, key: active, signingKeys }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRandom } from '../../../core/test/hostile/random.ts'
+import type { SignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import { type Answer, tally } from './answer.ts'
 import { callOverHttp, openSocket } from './calls.ts'
 import type { OnCleanup } from './cleanup.ts'
@@ -7,7 +8,8 @@ import type { SharedDatabase } from './databases.ts'
 import { figuresOf } from './figures.ts'
 import { STREAMS } from './live-streams.ts'
 import { KINDS, type Kind, reasonAfter, revoke } from './revocations.ts'
-import { createIssuer, signIn, signInAdmin } from './signed-in-users.ts'
+import { signInByEveryMethod } from './sign-in-by-every-method.ts'
+import { createIssuer, signInAdmin } from './signed-in-users.ts'
 import { startNodes } from './start-nodes.ts'
 import type { LiveStream } from './stream-record.ts'
 
@@ -46,11 +48,16 @@ interface Watcher {
 /** Suspends a node as if its machine were suspended, revokes sessions on another, and resumes it. */
 export async function suspendNode(
   database: SharedDatabase,
-  { stoppedMs, seed, onCleanup }: { stoppedMs: number; seed: string; onCleanup: OnCleanup },
+  {
+    stoppedMs,
+    seed,
+    world,
+    onCleanup,
+  }: { stoppedMs: number; seed: string; world: SignInWorld; onCleanup: OnCleanup },
 ): Promise<StopReport> {
   const random = createRandom(seed)
   const issuer = await createIssuer()
-  const people = await signIn(database.url, COUNT, { issuer })
+  const people = await signInByEveryMethod(database.url, COUNT, { issuer, world, random })
   const admin = await signInAdmin(database.url, issuer)
   const settings = { databaseUrl: database.url, signingKeys: issuer.signingKeys, tickMs: TICK_MS }
   const [here, there] = await startNodes(settings, settings, onCleanup)

@@ -18,7 +18,7 @@ let ways: Way[]
 
 beforeAll(async () => {
   keys = await createKeys(random)
-  app = await openPathsApp({ jwks: keys.live, signingKeys: keys.signing, now: () => new Date(now) })
+  app = await openPathsApp({ jwks: keys.live, signingKeys: keys.signing, now: () => new Date(now), random })
   user = await insertVisitor(app, random)
   ways = createWays(app)
   const iat = now / 1000
