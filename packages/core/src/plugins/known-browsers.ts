@@ -16,15 +16,18 @@ export interface KnownBrowserRow {
 
 type Table = 'emailCodeBrowser' | 'trustedDevice'
 
-/** The browsers in a table of a plugin. Programs with the session header have no cookies, so no browser. */
+/** The browsers in a table of a plugin. Programs with the session header have no cookies: none is known. */
 export interface KnownBrowsers {
-  /** Returns the id of this browser if this user has it, or null, after the same work without a user. */
+  /**
+   * Returns the id of this browser if it is known for this user, otherwise null. Without a user, it does the
+   * same work.
+   */
   find(userId: string | null, context: EndpointContext): Promise<string | null>
   /**
    * Adds this browser, and returns its cookie. The secret is always new: an unknown cookie may have been
    * planted.
    */
-  remember(userId: string, seconds: number, context: EndpointContext): Promise<string[]>
+  remember(browser: { userId: string; seconds: number }, context: EndpointContext): Promise<string[]>
   /** Removes all browsers of a user. */
   forget(db: AuthKysely, userId: string): Promise<void>
 }
@@ -43,7 +46,7 @@ export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
       const known = query.where('id', '=', await hashOf(userId, secret)).where('expiresAt', '>', config.now())
       return (await known.executeTakeFirst())?.id ?? null
     },
-    async remember(userId, seconds, context) {
+    async remember({ userId, seconds }, context) {
       const { config, database, sessionTransport } = context
       if (sessionTransport === 'header' || seconds === 0) return []
       const now = config.now()

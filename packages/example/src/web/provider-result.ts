@@ -1,3 +1,4 @@
+import { AuthClientError } from '@sallyport/trpc/client'
 import { useEffect, useState } from 'react'
 import { useLocation, useNavigate, useSearchParams } from 'react-router'
 
@@ -8,11 +9,14 @@ export const openProvider = ({ url }: { readonly url: string }): void => locatio
 export function useProviderError(): string | undefined {
   const [search] = useSearchParams()
   const code = search.get('error')
-  return code === null ? undefined : providerMessage(code)
+  return code === null ? undefined : (MESSAGES[code] ?? 'The sign-in at the provider failed. Start again.')
 }
 
-export const providerMessage = (code: string): string =>
-  MESSAGES[code] ?? 'The sign-in at the provider failed. Start again.'
+/** Gives the error of a pop-up a text for its code. */
+export function rejectPlainly(error: unknown): never {
+  const message = error instanceof AuthClientError ? MESSAGES[error.code] : undefined
+  throw message === undefined ? error : new Error(message, { cause: error })
+}
 
 /** The address may contain any text, so only known codes have a text. */
 const MESSAGES: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ export class AuthClientError extends Error {
    * - `UNKNOWN`: the response isn't from an auth endpoint
    * - `USER_CHANGED`: another user signed in, or the user signed out, before the response arrived
    * - `REDIRECT_REJECTED`: `redirectTo` isn't a page of this origin
-   * - `POPUP_BLOCKED`: the browser opened no window for `openPopup`
+   * - `POPUP_BLOCKED`: the browser blocked the pop-up of `openPopup`
    * - `REFRESH_LOOP`: the server rejects each new token
    * - `BEARER_DISABLED`: the client keeps tokens, but the server responds with cookies
    */

@@ -7,7 +7,7 @@ import { ownPage } from './own-page.ts'
 import { routeOf } from './route-of.ts'
 import type { AuthState } from './session-state.ts'
 
-/** The pages of a visit to a provider, as `signInOauth` and the like accept them. */
+/** The pages where a visit to a provider ends: pass them to the endpoint. */
 export interface PopupPages {
   readonly redirectTo: string
   readonly errorTo: string
@@ -20,10 +20,11 @@ const POLL_MS = 100
  * open. Call it in the handler of a click, because browsers block other pop-ups.
  *
  * @param begin calls `signInOauth`, `linkAccount`, or `reauthenticateOauth` with the pages
- * @param page an empty page of this origin, where the pop-up ends
- * @returns the state of the client, with the credentials that the server has set
+ * @param page an empty page of this origin without `Cross-Origin-Opener-Policy`, where the pop-up ends
+ * @returns the state of the client, with the credentials that the server has set. That doesn't prove that
+ * anything changed: the provider can open the page too.
  * @throws AuthClientError with the server's code; `POPUP_BLOCKED`; or `SIGN_IN_CANCELED`, if the user closes
- * the pop-up
+ * the pop-up. Its status is 400 and its message is generic: show a text for each code.
  * @example
  * await openPopup(authClient, (pages) => authClient.api.signInOauth({ provider: 'github', ...pages }))
  */
@@ -33,25 +34,31 @@ export async function openPopup(
   page = '/popup.html',
 ): Promise<AuthState> {
   const target = ownPage(page)
-  // Before the first `await`: afterwards the browser has forgotten the click.
+  // Before the first `await`: browsers block pop-ups that a click doesn't open directly.
   const popup = window.open('', '_blank', 'popup,width=500,height=700')
   if (popup === null) throw error('POPUP_BLOCKED', 'The browser blocked the pop-up. Allow it and try again.')
   // The provider's page could otherwise load another page here.
   popup.opener = null
+  const session = client[clientSession]
   try {
     const { url } = await begin({ redirectTo: target, errorTo: target })
     popup.location.assign(url)
-    throwError(await returned(popup, new URL(target)))
+    const end = await returned(popup, new URL(target))
+    if (end === null) {
+      // It may have signed in before it was closed.
+      await session.refresh()
+      throw error('SIGN_IN_CANCELED', 'The pop-up was closed before it finished. Try again.')
+    }
+    throwError(end)
   } finally {
     popup.close()
   }
-  const session = client[clientSession]
   await session.change(() => session.fetchEndpoint(routeOf('token')))
   return session.getState()
 }
 
-/** Waits until the pop-up shows the page, and returns its URL. */
-async function returned(popup: Window, { origin, pathname }: URL): Promise<URL> {
+/** Waits until the pop-up shows the page, and returns its URL; null if the pop-up was closed. */
+async function returned(popup: Window, { origin, pathname }: URL): Promise<URL | null> {
   while (!popup.closed) {
     try {
       const url = new URL(popup.location.href)
@@ -61,7 +68,7 @@ async function returned(popup: Window, { origin, pathname }: URL): Promise<URL> 
     }
     await pause(POLL_MS)
   }
-  throw error('SIGN_IN_CANCELED', 'The window was closed before the end.')
+  return null
 }
 
 /** Throws the error in the URL. The provider can open any of our URLs, so it isn't shown as text. */
@@ -70,9 +77,14 @@ function throwError({ searchParams, hash }: URL): void {
   if (code === null) return
   const { challenge: token, methods = '', expiresIn } = Object.fromEntries(new URLSearchParams(hash.slice(1)))
   const challenge = token && { token, methods: methods.split(' '), expiresIn: Number(expiresIn) }
-  throw error(/^[A-Z_]+$/.test(code) ? code : 'UNKNOWN', 'The visit to the provider failed.', challenge)
+  throw error(
+    /^[A-Z_]+$/.test(code) ? code : 'UNKNOWN',
+    'The provider reported an error. Start again.',
+    challenge,
+  )
 }
 
+/** Apps without pop-ups don't load these messages. */
 function error(code: string, message: string, challenge?: SignInChallenge | ''): AuthClientError {
   return new AuthClientError(400, { code, message, ...(challenge && { challenge }) })
 }

@@ -40,7 +40,7 @@ test('signs in while the page stays, and closes the pop-up', async () => {
   await expect.poll(popups).toBe(0)
 })
 
-test('signs another user in, and the other tabs follow', async () => {
+test('signs another user in, and another tab follows', async () => {
   const { site, tab, profile, userIdOf } = await openPage()
   await using _ = site
   const former = await tab.run('visit', 'signInOauth')
@@ -50,9 +50,11 @@ test('signs another user in, and the other tabs follow', async () => {
   })
   const email = `${crypto.randomUUID()}@example.com`
   provider.person = { sub: crypto.randomUUID(), email, email_verified: true }
+  await other.run('follow')
   const userId = await tab.run('visit', 'signInOauth')
   expect(userId).not.toBe(former)
   expect(userId).toBe(await userIdOf(email))
+  await expect.poll(() => other.run('getState')).toMatchObject({ userId })
 })
 
 test('re-authenticates the session', async () => {
@@ -111,6 +113,21 @@ test('is canceled when the user closes the pop-up, whose page has no access to i
   expect(await popup.evaluate('opener')).toBeNull()
   await popup.close()
   expect(await visit).toMatchObject({ code: 'SIGN_IN_CANCELED' })
+})
+
+test('notices a sign-in of a pop-up that was closed too early', async () => {
+  const { site, tab, profile, email, userIdOf } = await openPage()
+  await using _ = site
+  // The user closes it between the last two responses.
+  const last = site.hold('/popup.html')
+  const opened = profile.context.waitForEvent('page')
+  const visit = tab.run('visit', 'signInOauth')
+  const popup = await opened
+  await expect.poll(() => last.waiting).toBe(1)
+  await popup.close()
+  last.release()
+  expect(await visit).toMatchObject({ code: 'SIGN_IN_CANCELED' })
+  expect(await tab.run('getState')).toMatchObject({ userId: await userIdOf(email) })
 })
 
 test('names a blocked pop-up, and a page of another origin, before it calls the server', async () => {

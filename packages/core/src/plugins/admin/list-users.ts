@@ -76,15 +76,15 @@ export const listUserSessions: Endpoint<{ userId: string }, { sessions: SessionR
     },
   })
 
-/** How a user can sign in. */
+/** The ways to sign in that belong to a user. Sign-in by email isn't listed. */
 export interface ListUserFactorsOutput {
   /** The password (`credential`) and the linked providers, with when each was added, as ISO 8601. */
   accounts: { provider: string; createdAt: string }[]
-  /** Methods of passkeys and second factors, such as `passkey` or `otp`. */
+  /** Methods of passkeys and second factors: `recovery` is listed even if all codes were used. */
   factors: string[]
 }
 
-/** Lists how a user can sign in, and their second factors. Records the read. */
+/** Lists the password, providers, passkeys, and second factors of a user. Records the read. */
 export const listUserFactors: Endpoint<{ userId: string }, ListUserFactorsOutput, false> = defineEndpoint({
   ...ENDPOINTS.listUserFactors,
   caller: 'admin',

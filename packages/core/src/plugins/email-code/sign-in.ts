@@ -6,7 +6,7 @@ import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { claimAccount } from './claim-account.ts'
-import { BROWSER_LIFETIME_SECONDS, signedInBrowsers } from './known-browser.ts'
+import { BROWSER_SECONDS, signedInBrowsers } from './known-browser.ts'
 import { clearBindingCookie, type EmailProof, proofFields, proveMailbox } from './pending-code.ts'
 import { emailCodeError, type Settings } from './settings.ts'
 
@@ -39,7 +39,7 @@ export function signInEmailCode(settings: Settings): Endpoint<SignInEmailCodeInp
         authorize: (trx) => requireEmailOf(userId, { email, trx }),
       })
       const known =
-        browser === null ? await signedInBrowsers.remember(userId, BROWSER_LIFETIME_SECONDS, context) : []
+        browser === null ? await signedInBrowsers.remember({ userId, seconds: BROWSER_SECONDS }, context) : []
       return { body, cookies: [...cookies, ...known, clearBindingCookie(context)] }
     },
   })

@@ -37,7 +37,7 @@ export const getUsername: Endpoint<object, UsernameResponse, false> = defineEndp
   },
 })
 
-/** Changes the caller's username, or sets the first one. The former one is free at once. */
+/** Changes the caller's username, or sets the first one, and sends an email. The former is free at once. */
 export function changeUsername({
   sendEmail,
 }: Pick<Settings, 'sendEmail'>): Endpoint<{ username: string }, UsernameResponse, false> {

@@ -66,7 +66,11 @@ export function signInOauthCode(settings: Settings): Endpoint<OauthCodeInput, To
     input,
     output: tokens,
     async run(sent, context) {
-      const { account, methods, acr, rememberMe } = await consumeCode(sent, null, context, settings)
+      const { account, methods, acr, rememberMe } = await consumeCode(
+        { ...sent, sessionId: null },
+        context,
+        settings,
+      )
       const session = await beginSession(account.userId, context, {
         amr: methods,
         acr,
@@ -88,8 +92,10 @@ export function reauthenticateOauthCode(settings: Settings): Endpoint<OauthCodeI
     input,
     output: tokens,
     async run(sent, context) {
+      // Before the code is used: a copy of the JWT must not end it.
       await requireSessionSecret(context)
-      const { account, methods } = await consumeCode(sent, context.identity.sessionId, context, settings)
+      const { sessionId } = context.identity
+      const { account, methods } = await consumeCode({ ...sent, sessionId }, context, settings)
       const work = (trx: AuthTransaction) => requireAccount(trx, account)
       const renewed = await renewSession(context, { cause: 'reauthenticated', methods, work })
       await giveBackAddress(['code'], context, settings)
@@ -98,10 +104,12 @@ export function reauthenticateOauthCode(settings: Settings): Endpoint<OauthCodeI
   })
 }
 
-/** Ends a code, and returns what it proves. @throws EndpointError `SIGN_IN_EXPIRED` */
+/**
+ * Deletes a code, and returns the account and the methods that it proves.
+ * @throws EndpointError `SIGN_IN_EXPIRED`, also for the code of another session
+ */
 async function consumeCode(
-  { code, codeVerifier }: OauthCodeInput,
-  sessionId: string | null,
+  { code, codeVerifier, sessionId }: OauthCodeInput & { sessionId: string | null },
   context: EndpointContext,
   settings: Settings,
 ) {

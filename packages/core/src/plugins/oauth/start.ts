@@ -26,15 +26,17 @@ export interface BeginOauthInput {
   errorTo?: string
 }
 
-export interface ReauthenticateOauthInput extends BeginOauthInput {
+interface AppOauthInput extends BeginOauthInput {
   /**
-   * For an app: S256 of a random verifier (RFC 7636). `redirectTo` then gets `?code=`, which the app sends to
-   * `signInOauthCode` or `reauthenticateOauthCode`, with the verifier.
+   * For an app: S256 of a random verifier (RFC 7636). `redirectTo`, which must be in `redirects`, then gets
+   * `?code=`. The app sends it with the verifier to `signInOauthCode`, or to `reauthenticateOauthCode`.
    */
   codeChallenge?: string
 }
 
-export interface SignInOauthInput extends ReauthenticateOauthInput {
+export interface ReauthenticateOauthInput extends AppOauthInput {}
+
+export interface SignInOauthInput extends AppOauthInput {
   /** If false, the cookies expire with the browser session, and the session after a day. @default true */
   rememberMe?: boolean
 }
@@ -66,7 +68,8 @@ export function signInOauth(settings: Settings): Endpoint<SignInOauthInput, Oaut
     output,
     async run({ rememberMe: remembered, codeChallenge = null, ...input }, context) {
       await countAddress('start', context, settings)
-      requireVerifier(codeChallenge, context)
+      // Without cookies, only the verifier ties the sign-in to its app.
+      if (context.sessionTransport === 'header' && codeChallenge === null) throw invalid('codeChallenge')
       return begin(input, { purpose: 'sign-in', remembered, codeChallenge }, context, settings)
     },
   })
@@ -100,7 +103,8 @@ export function reauthenticateOauth(
     input: z.strictObject({ ...fieldsFor(settings), codeChallenge: challenge }),
     output,
     async run({ codeChallenge = null, ...input }, context) {
-      requireVerifier(codeChallenge, context)
+      // With cookies, the visit must end in the browser that began it.
+      if ((context.sessionTransport === 'header') !== (codeChallenge !== null)) throw invalid('codeChallenge')
       const session = await requireOwner(context, settings)
       if (settings.providers[input.provider]?.isOpenId !== true)
         throw oauthError('REAUTHENTICATION_UNSUPPORTED')
@@ -115,11 +119,7 @@ export function reauthenticateOauth(
   })
 }
 
-/** Without cookies, only the verifier ties a visit to its app. @throws EndpointError `INVALID_INPUT` */
-function requireVerifier(codeChallenge: string | null, { sessionTransport }: EndpointContext): void {
-  if (sessionTransport === 'header' && codeChallenge === null)
-    throw reject('INVALID_INPUT', { fields: ['codeChallenge'] })
-}
+const invalid = (field: string) => reject('INVALID_INPUT', { fields: [field] })
 
 /** Returns the session that a callback must belong to. */
 async function requireOwner(context: AuthorizedContext, { limits }: Settings) {
@@ -144,13 +144,15 @@ async function begin(
 ) {
   const { config, request } = context
   const provider = providers[input.provider]
-  if (provider === undefined) throw reject('INVALID_INPUT', { fields: ['provider'] })
+  if (provider === undefined) throw invalid('provider')
   if (config.cookies.sameSite === 'none' && beginning.codeChallenge === null)
     throw new ConfigurationError(
       "oauth() doesn't work with cookieSameSite: 'none': browsers keep separate cookies for the callback. Serve the API on the site of the app.",
     )
   const targets = { config, redirects }
   const redirectTo = requireTarget('redirectTo', input.redirectTo, targets)
+  // Other pages may leak a code.
+  if (beginning.codeChallenge !== null && !redirects.includes(redirectTo)) throw invalid('redirectTo')
   const caller = resolveTarget(request.header('referer') ?? '', targets)
   const errorTo =
     input.errorTo === undefined ? (caller ?? redirectTo) : requireTarget('errorTo', input.errorTo, targets)

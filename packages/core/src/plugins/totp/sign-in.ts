@@ -34,7 +34,7 @@ export function signInTotp(settings: Settings): Endpoint<SignInTotpInput, TokenR
       const { body, cookies } = await completeSignIn(open, method, context)
       if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
       const trusted = isTrusted
-        ? await trustedDevices.remember(userId, settings.trustedDeviceSeconds, context)
+        ? await trustedDevices.remember({ userId, seconds: settings.trustedDeviceSeconds }, context)
         : []
       return { body, cookies: [...cookies, ...trusted] }
     },

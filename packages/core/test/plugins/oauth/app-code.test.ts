@@ -96,6 +96,7 @@ describe('the sign-in of an app', () => {
       '400 INVALID_INPUT',
       ['redirectTo'],
     ])
+    expect(await call({ redirectTo: '/home', codeChallenge })).toEqual(['400 INVALID_INPUT', ['redirectTo']])
     expect(await call({ redirectTo: LINK })).toEqual(['400 INVALID_INPUT', ['codeChallenge']])
     expect(await call({ redirectTo: LINK, codeChallenge: 'short' })).toEqual([
       '400 INVALID_INPUT',
@@ -161,6 +162,14 @@ describe('the re-authentication of an app', () => {
     expect([status, body.fields]).toEqual(['400 INVALID_INPUT', ['codeChallenge']])
   })
 
+  test('is only for apps: with cookies, the visit must end in the browser that began it', async () => {
+    const browser = open()
+    await browser.go('signInOauth')
+    const codeChallenge = await calculatePKCECodeChallenge(codeVerifier)
+    const { status, body } = await browser.call('reauthenticateOauth', { ...ACME, codeChallenge })
+    expect([status, body.fields]).toEqual(['400 INVALID_INPUT', ['codeChallenge']])
+  })
+
   test('works in the session that began it, and begins none', async () => {
     const link = await visitProvider('reauthenticateOauth')
     const former = app.headers
@@ -176,8 +185,11 @@ describe('the re-authentication of an app', () => {
   test('needs the session token', async () => {
     const link = await visitProvider('reauthenticateOauth')
     const { authorization = '' } = app.headers
+    const owner = app.headers
     app.headers = { authorization }
     expect(await complete('reauthenticateOauthCode', link)).toBe('400 SESSION_SECRET_REQUIRED')
+    app.headers = owner
+    expect(await complete('reauthenticateOauthCode', link)).toBe('200')
   })
 
   test('is rejected if the provider was unlinked meanwhile', async () => {

@@ -12,7 +12,10 @@ export function UserFactors({ user }: { readonly user: AdminUser }) {
   return (
     <Loaded query={query} what="the ways to sign in">
       {({ accounts, factors }) => (
-        <Rows title="Ways to sign in" empty="This user has neither a password nor a factor.">
+        <Rows
+          title="Ways to sign in"
+          empty="This user has no password, provider, passkey, or authenticator app."
+        >
           {[...new Set([...accounts.map(({ provider }) => provider), ...factors])].map((method) => (
             <li key={method} className="row">
               <Text size="2">{NAMES[method] ?? method}</Text>

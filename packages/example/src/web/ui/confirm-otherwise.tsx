@@ -1,11 +1,11 @@
 import { Flex } from '@radix-ui/themes'
-import { type AuthClientError, openPopup } from '@sallyport/trpc/client'
+import { openPopup, type PopupPages } from '@sallyport/trpc/client'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation } from '@tanstack/react-query'
 import { useWaysToSignIn } from '../account/use-ways-to-sign-in.ts'
 import { useAppAuth } from '../clients.ts'
 import { askForPasskey } from '../passkey-prompt.ts'
-import { providerMessage } from '../provider-result.ts'
+import { rejectPlainly } from '../provider-result.ts'
 import { ActionButton } from './action-button.tsx'
 import { Problem } from './problem.tsx'
 
@@ -22,11 +22,8 @@ export function ConfirmOtherwise() {
   })
   const atProvider = useMutation({
     mutationFn: async () => {
-      await openPopup(client, (pages) =>
-        client.api.reauthenticateOauth({ provider: 'demo', ...pages }),
-      ).catch((error: AuthClientError) =>
-        Promise.reject(new Error(providerMessage(error.code), { cause: error })),
-      )
+      const begin = (pages: PopupPages) => client.api.reauthenticateOauth({ provider: 'demo', ...pages })
+      await openPopup(client, begin).catch(rejectPlainly)
       await confirm(async () => {})
     },
   })

@@ -23,6 +23,9 @@ export const visit = (
     },
   )
 
+/** Follows the other tabs. */
+export const follow = (): unknown => void client.subscribe(() => {})
+
 export const getState = (): AuthState => client.getState()
 
 export const signOut = (): Promise<AuthState> => client.signOut()
