@@ -37,13 +37,11 @@ export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, o
   const limit = checkRateLimit('rateLimit', options)
   return async ({ ctx, path, getRawInput, next }) => {
     // An error of the app's function stays as it is.
-    const name = typeof by === 'function' ? await by({ ctx, path, input: await getRawInput() }) : null
+    const name =
+      typeof by === 'function' ? await digest(await by({ ctx, path, input: await getRawInput() })) : null
     const { config } = ctx.auth[authRequest]
     try {
-      const buckets =
-        typeof by === 'function'
-          ? [{ name: `name:${await digest(name ?? '')}`, limit }]
-          : bucketsOf(by, ctx, limit)
+      const buckets = name === null ? bucketsOf(by, ctx, limit) : [{ name: `name:${name}`, limit }]
       const { limits } = storeOf(ctx)
       if (limits === undefined)
         throw new ConfigurationError(
@@ -62,7 +60,7 @@ export function rateLimit(options: RateLimitOptions): Middleware<StoreContext, o
 }
 
 function bucketsOf(
-  by: 'user' | 'address' | undefined,
+  by: RateLimitOptions['by'],
   { auth, session }: RateLimitContext,
   limit: RateLimit,
 ): ReturnType<typeof addressBuckets> {

@@ -123,8 +123,8 @@ function nullIfAnonymous(cause: unknown, auth: AuthHandle): null {
   // No refresh replaces a cookie that another library signed with an older secret. It ignores the cookie.
   // But the caller of Step 2 was someone, for example until the secret changed.
   if (reason === 'TOKEN_INVALID' && request.config.proof !== undefined && !request.isIdentified()) return null
-  const isToken = reason === 'TOKEN_MISSING' || reason === 'TOKEN_EXPIRED' || reason === 'TOKEN_INVALID'
-  if (isToken && request.hasSessionCookie()) throw new AuthError('TOKEN_EXPIRED', { cause })
+  const isReplaceable = reason === 'TOKEN_MISSING' || reason === 'TOKEN_INVALID'
+  if (isReplaceable && request.hasSessionCookie()) throw new AuthError('TOKEN_EXPIRED', { cause })
   if (reason === 'TOKEN_MISSING') return null
   throw cause
 }

@@ -9,16 +9,15 @@ export function isBatch(frame: Uint8Array): boolean {
 
 /** Yields the calls of a batch one by one, as the bytes received. tRPC checks whether each call is JSON. */
 export function* splitBatch(frame: Buffer): Generator<Buffer, void> {
-  let start = skipSpace(frame, 0) + 1
-  if (frame[skipSpace(frame, start)] === CLOSE_BRACKET) return
-  while (start <= frame.length) {
-    const end = endOfCall(frame, start)
+  let end = skipSpace(frame, 0)
+  if (frame[skipSpace(frame, end + 1)] === CLOSE_BRACKET) return
+  do {
+    const start = end + 1
+    end = endOfCall(frame, start)
     const call = frame.subarray(start, end)
     // tRPC would take an array inside the array, delivered alone, as a batch.
     yield isBatch(call) ? call.subarray(0, 0) : call
-    if (frame[end] !== COMMA) return
-    start = end + 1
-  }
+  } while (frame[end] === COMMA)
 }
 
 /** Returns the index of the comma or bracket after a call, or of the end of the frame. */

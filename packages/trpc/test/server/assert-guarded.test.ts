@@ -119,6 +119,14 @@ describe('assertGuarded', () => {
     )
   })
 
+  test('accepts an output that is checked before the guard', () => {
+    const listed = t.procedure
+      .output(z.array(z.string()))
+      .use(sessionMiddleware)
+      .query(() => [])
+    expect(() => assertGuarded(t.router({ listed }), { public: [] })).not.toThrow()
+  })
+
   test('accepts a public procedure that parses its input', () => {
     const search = t.router({ search: t.procedure.input(name).query(() => []) })
     expect(() => assertGuarded(search, { public: ['search'] })).not.toThrow()

@@ -2,7 +2,7 @@ import type { AuthConfig, Reason } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
 import type { TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import { ask, callerFor, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf } from '../support/outcome.ts'
@@ -135,6 +135,137 @@ describe('createAuthContext', () => {
       expect(session.userId).toBe(userId)
     }
   })
+})
+
+const socket = { readyState: 1, send() {}, close() {}, on() {} }
+
+describe('the handle of a request', () => {
+  const http = { headers: {}, type: 'query', accept: null } as const
+  test.each([
+    { request: http, expected: { kind: 'query', isGet: true, setsHeaders: true, carriesStreams: false } },
+    {
+      request: { ...http, method: 'HEAD' },
+      expected: { kind: 'query', isGet: true, setsHeaders: true, carriesStreams: false },
+    },
+    {
+      request: { ...http, method: 'POST', type: 'mutation' },
+      expected: { kind: 'mutation', isGet: false, setsHeaders: true, carriesStreams: false },
+    },
+    {
+      request: { ...http, type: 'unknown' },
+      expected: { kind: 'mutation', isGet: true, setsHeaders: true, carriesStreams: false },
+    },
+    {
+      request: { ...http, type: 'subscription' },
+      expected: { kind: 'subscription', isGet: true, setsHeaders: false, carriesStreams: false },
+    },
+    {
+      request: { ...http, accept: 'application/jsonl' },
+      expected: { kind: 'query', isGet: true, setsHeaders: false, carriesStreams: true },
+    },
+  ] as const)('over HTTP, of $request', ({ request: { type, accept, ...req }, expected }) => {
+    const { auth } = createAuthContext(server.config).http({ req, info: { type, accept } })
+    const { kind, isGet, carriesStreams, transport, request } = auth[authRequest]
+    expect({ kind, isGet, carriesStreams, setsHeaders: request.setsHeaders }).toEqual(expected)
+    expect(transport).toBe('http')
+  })
+
+  test('over WebSocket, of an upgrade', () => {
+    const { auth } = createAuthContext(server.config).ws({
+      req: { headers: {} },
+      info: { connectionParams: null },
+    })
+    expect(auth[authRequest]).toMatchObject({
+      transport: 'ws',
+      kind: 'upgrade',
+      isGet: false,
+      carriesStreams: false,
+      request: { method: 'GET', setsHeaders: false },
+    })
+  })
+
+  test.each([
+    { options: undefined, method: 'GET', kind: 'query' },
+    { options: { method: 'GET' }, method: 'GET', kind: 'query' },
+    { options: { method: 'POST' }, method: 'POST', kind: 'mutation' },
+  ])('of the own code, with $options', ({ options, method, kind }) => {
+    const { auth } = createAuthContext(server.config).headers({}, options)
+    expect(auth[authRequest]).toMatchObject({
+      transport: 'headers',
+      kind,
+      isGet: false,
+      carriesStreams: true,
+      request: { method, setsHeaders: false },
+    })
+  })
+
+  test.each([
+    { response: 'a WebSocket', res: socket, transport: 'ws' },
+    { response: 'one that can close', res: { close() {} }, transport: 'http' },
+    { response: 'one with a state', res: { readyState: 1 }, transport: 'http' },
+    { response: 'null', res: null, transport: 'http' },
+    { response: 'a text', res: 'readyState, close', transport: 'http' },
+    { response: 'none', res: undefined, transport: 'http' },
+  ])('that detects the transport by the response: $response', ({ res, transport }) => {
+    const info = { type: 'query', accept: null, connectionParams: null } as const
+    const { auth } = createAuthContext(server.config).request({ req: { headers: {} }, info, res })
+    expect(auth.transport).toBe(transport)
+  })
+})
+
+describe('a WebSocket handshake', () => {
+  const isReady = { ready: () => Promise.resolve(), readToken: () => 'proved', verify: vi.fn() }
+  const immediate = { readToken: () => 'proved', verify: vi.fn() }
+  const failed = { ...isReady, ready: () => Promise.reject(new Error('not ready')) }
+  const cookies = { cookie: 'a=1', origin: ORIGIN }
+
+  test.each([
+    { credentials: 'the cookie of a session', keys: 1, sessions: 1 },
+    { credentials: 'the cookie of a session', db: false, keys: 1, sessions: 0 },
+    { credentials: 'no cookie', headers: { origin: ORIGIN }, keys: 0, sessions: 0 },
+    { credentials: 'a cookie of another app', headers: cookies, keys: 0, sessions: 0 },
+  ])('with $credentials starts $keys checks of Step 1, and $sessions of Step 2', async (row) => {
+    const headers = row.headers ?? browser(await server.auth.signIn()).headers
+    const options = row.db === false ? {} : { db: server.db }
+    const info = { connectionParams: null }
+    createAuthContext(server.config, options).ws({ req: { headers }, info, res: socket })
+    await vi.waitFor(() =>
+      expect([server.keys.lookups, server.auth.lookups.count]).toEqual([row.keys, row.sessions]),
+    )
+  })
+
+  test.each([
+    { state: 'is ready', proof: isReady, headers: cookies, calls: 1 },
+    { state: 'is ready', proof: isReady, headers: { authorization: 'Bearer x', origin: ORIGIN }, calls: 1 },
+    { state: 'is ready', proof: isReady, headers: { origin: ORIGIN }, calls: 0 },
+    { state: 'is ready, which this one always is', proof: immediate, headers: cookies, calls: 1 },
+    { state: 'is never ready', proof: failed, headers: cookies, calls: 0 },
+  ])('waits until the proof of another library $state: $calls checks of $headers', async (row) => {
+    const { proof, headers, calls } = row
+    proof.verify.mockReset().mockRejectedValue(new Error('unknown'))
+    const config = { ...server.config, proof, onFailure() {} }
+    createAuthContext(config).ws({ req: { headers }, info: { connectionParams: null } })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(proof.verify).toHaveBeenCalledTimes(calls)
+  })
+})
+
+test.each([
+  { sent: 'no cookie', cookie: () => [], denials: [] },
+  { sent: 'a cookie of another app', cookie: () => ['a=1'], denials: [] },
+  { sent: 'two cookies of one name', cookie: (own: string) => [own, own], denials: [] },
+  { sent: 'an invalid cookie', cookie: () => ['service.jwt=x'], denials: ['TOKEN_INVALID'] },
+])('a WebSocket handshake with $sent reports $denials, and leaves the rest to guards', async (row) => {
+  const onEvent = vi.fn()
+  const headers = { origin: ORIGIN, cookie: row.cookie((await server.auth.signIn()).cookie).join('; ') }
+  const config = { ...server.config, onEvent }
+  createAuthContext(config).ws({ req: { headers }, info: { connectionParams: null } })
+  // Long enough for the event of an invalid cookie.
+  const invalid = { ...headers, cookie: 'service.jwt=x' }
+  createAuthContext(config).ws({ req: { headers: invalid }, info: { connectionParams: null } })
+  const reasons = () => onEvent.mock.calls.map(([{ reason }]) => reason)
+  await vi.waitFor(() => expect(reasons()).toHaveLength(row.denials.length + 1))
+  expect(reasons()).toEqual([...row.denials, 'TOKEN_INVALID'])
 })
 
 describe('ctx.auth.address', () => {

@@ -1,14 +1,18 @@
 import { createTestAuth } from '@sallyport/core/testing'
 import {
+  authResponseMeta,
   createAuthContext,
   createHandler,
+  drain,
   type Handler,
   type HandlerContextOptions,
+  type HandlerOptions,
   sessionMiddleware,
 } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
+import type { RenewSession } from '../../src/server/sent-request.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
 const auth = await createTestAuth()
@@ -56,6 +60,14 @@ test('/healthz responds with 503 if a part fails, and says which', async () => {
   expect([response.status, await response.json()]).toEqual([503, { ok: false, ...parts }])
 })
 
+test('/healthz responds with 503 while the server stops', async () => {
+  const stopping = await createTestAuth()
+  const drained = drain({ auth: stopping, server: [] })
+  const response = await createHandler({ ...options, auth: stopping })(new Request(`${ORIGIN}/healthz`))
+  expect([response.status, await response.json()]).toEqual([503, { ok: false, draining: true }])
+  await drained
+})
+
 test('maxBodySize changes the limit of a body', async () => {
   const [handle, small] = [createHandler({ ...options, maxBodySize: 100_000 }), createHandler(options)]
   const text = 'x'.repeat(90_000)
@@ -80,6 +92,45 @@ test("passes on tRPC's own options, but a private response is never cached", asy
   expect(await get('me')).toEqual([401, 'no-store', '1, 2'])
   expect((await get('health,health?batch=1&input=%7B%7D'))[0]).toBe(400)
   expect(paths).toContain('me')
+})
+
+describe('the headers of responseMeta', () => {
+  const renew: RenewSession = async (_read, request) => () => {
+    request.responseHeaders = new Headers([['set-cookie', 'guard=1']])
+  }
+  const renewing = createAuthContext(config, { renew })
+  const cookiesOf = async (responseMeta: HandlerOptions<typeof router>['responseMeta'] & object) => {
+    const handle = createHandler({
+      ...options,
+      responseMeta,
+      createContext: (o) => ({ ...renewing.http(o), db: auth.db }),
+    })
+    const { cookie } = await auth.signIn()
+    return (await handle(new Request(`${ORIGIN}/trpc/me`, { headers: { cookie } }))).headers
+  }
+
+  test.each<[string, HandlerOptions<typeof router>['responseMeta'] & object, string[]]>([
+    ['none', () => ({}), ['guard=1']],
+    ['a cookie of the app', () => ({ headers: { 'set-cookie': 'app=1' } }), ['app=1', 'guard=1']],
+    [
+      'cookies of the app',
+      () => ({ headers: { 'set-cookie': ['app=1', 'app=2'] } }),
+      ['app=1', 'app=2', 'guard=1'],
+    ],
+    [
+      'cookies in a Headers object',
+      () => ({ headers: new Headers([['set-cookie', 'app=1']]) }),
+      ['app=1', 'guard=1'],
+    ],
+    ['those of the guards, once', (response) => authResponseMeta(response), ['guard=1']],
+  ])('are sent with the cookies of the guards: %s', async (_name, responseMeta, expected) => {
+    expect((await cookiesOf(responseMeta)).getSetCookie()).toEqual(expected)
+  })
+
+  test('are not sent without a value', async () => {
+    const headers = await cookiesOf(() => ({ headers: { 'x-own': undefined } }))
+    expect(headers.get('x-own')).toBeNull()
+  })
 })
 
 test('/healthz responds with 200 if every part works, and is never cached', async () => {
@@ -119,6 +170,18 @@ describe('the limit of a body', () => {
     const cancelled = vi.fn()
     const endless = new ReadableStream({ cancel: cancelled })
     expect(await sendTo('size', endless, { 'content-length': '11' })).toBe(413)
+  })
+
+  test.each(['text/plain', 'made/up'])('a body of %s that announces too much is too large', async (type) => {
+    expect(await sendTo('size', stream('"1"'), { 'content-type': type, 'content-length': '11' })).toBe(413)
+  })
+
+  test('a body that announces its length is not read if no procedure reads it', async () => {
+    expect(await sendTo('missing', new ReadableStream(), { 'content-length': '5' })).toBe(404)
+  })
+
+  test('a body that is longer than it announces is rejected when it is read', async () => {
+    expect(await sendTo('size', stream('"123456789"'), { 'content-length': '5' })).toBe(413)
   })
 
   test('a body that breaks off is an error of its own', async () => {

@@ -1,9 +1,10 @@
 import { authStore } from '@sallyport/core/internal/server'
-import { createAuthContext, getSession } from '@sallyport/trpc'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createAuthContext, type DatabaseContext, getSession } from '@sallyport/trpc'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { authCall, authRequest, CallHandle } from '../../src/server/auth-handle.ts'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
+import { createCaller } from '../support/router.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { browser, FOREIGN, type Visitor } from '../support/visitor.ts'
 
@@ -69,6 +70,12 @@ test('getSession(ctx) in a protected procedure notices a recent revocation', asy
   expect(rejection).toEqual(rejectionFor('SESSION_NOT_FOUND', { replay: false }))
 })
 
+test('getSession(ctx) shares the lookup of its request', async () => {
+  const { auth } = createAuthContext(server.config).headers(browser(await server.auth.signIn()).headers)
+  for (let call = 0; call < 2; call++) await getSession({ auth, db: server.db })
+  expect(server.auth.lookups.count).toBe(1)
+})
+
 test('getSession(ctx) looks the session up again in an action, where revocations may not be announced', async () => {
   const { auth } = createAuthContext(server.config).headers(browser(await server.auth.signIn()).headers)
   const { kind, isGet } = auth[authCall]
@@ -76,6 +83,54 @@ test('getSession(ctx) looks the session up again in an action, where revocations
   const ctx = { auth: new CallHandle(auth[authRequest], call), db: server.db }
   for (let call = 0; call < 2; call++) await getSession(ctx)
   expect(server.auth.lookups.count).toBe(2)
+})
+
+test.each([
+  { owns: 'the one of ctx.db', ownsStore: undefined, reason: 'SESSIONS_UNAVAILABLE' },
+  { owns: 'the one of ctx.db', ownsStore: false, reason: 'SESSIONS_UNAVAILABLE' },
+  { owns: 'that of its own guards', ownsStore: true, reason: null },
+])('getSession(ctx) uses $owns if ownsStore is $ownsStore', async ({ ownsStore, reason }) => {
+  const { headers } = browser(await server.auth.signIn())
+  const options = { db: server.auth.db, ...(ownsStore !== undefined && { ownsStore }) }
+  const { auth } = createAuthContext(server.config, options).headers(headers)
+  server.store.answer = () => Promise.reject(new Error('down'))
+  const { rejection } = await outcomeOf(getSession({ auth, db: server.db }))
+  expect(rejection?.auth?.reason ?? null).toBe(reason)
+})
+
+test.each([
+  { step: 'step1', fail: () => (server.keys.fault = new Error('down')), reason: 'KEYS_UNAVAILABLE' },
+  {
+    step: 'step2',
+    fail: () => (server.store.answer = () => Promise.reject(new Error('down'))),
+    reason: 'SESSIONS_UNAVAILABLE',
+  },
+] as const)('a failure in $step is reported once, with that step', async ({ step, fail, reason }) => {
+  const { headers } = browser(await server.auth.signIn())
+  const onFailure = vi.fn()
+  const config = { ...server.config, onFailure }
+  const { auth } = createAuthContext(config).headers(headers)
+  fail()
+  const caller = createCaller({ auth, db: server.db, stage: server.stage })
+  for (const call of [getSession({ auth, db: server.db }), caller.me()]) {
+    await expect(call).rejects.toMatchObject({ cause: { reason } })
+  }
+  expect(onFailure.mock.calls).toEqual([
+    [expect.objectContaining({ path: null, step })],
+    [expect.objectContaining({ path: 'me', step })],
+  ])
+})
+
+test.each([
+  { lack: 'no database', ctx: {}, fix: 'createContext' },
+  { lack: 'a database without a store', ctx: { db: {} }, fix: 'withAuthStore' },
+])('getSession(ctx) with $lack names the fix on the server', async ({ ctx, fix }) => {
+  const { auth } = createAuthContext({ ...server.config, onFailure() {} }).headers({})
+  const incomplete: object = { ...ctx, auth }
+  await expect(getSession(incomplete as DatabaseContext)).rejects.toMatchObject({
+    code: 'INTERNAL_SERVER_ERROR',
+    cause: { name: 'ConfigurationError', message: expect.stringContaining(fix) },
+  })
 })
 
 test('getSession(ctx) also checks the origin', async () => {

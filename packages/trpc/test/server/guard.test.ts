@@ -1,10 +1,29 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { connectHttp, connectWebSocket } from '../support/connect.ts'
-import { outcomeOf } from '../support/outcome.ts'
+import { AuthError } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
+import {
+  createAuthContext,
+  type DatabaseContext,
+  optionalSessionMiddleware,
+  sessionMiddleware,
+} from '@sallyport/trpc'
+import { initTRPC, TRPCError } from '@trpc/server'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { isGuard } from '../../src/server/guard.ts'
+import { endStreams } from '../../src/server/stopping-streams.ts'
+import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
+import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { openStream } from '../support/stream.ts'
-import { begin, expectEnd, type Open, overEvents, overWebSocket } from '../support/streams.ts'
+import {
+  begin,
+  expectEnd,
+  type Open,
+  overEvents,
+  overJsonLines,
+  overWebSocket,
+  type Procedure,
+} from '../support/streams.ts'
 import { browser, type Visitor } from '../support/visitor.ts'
 
 let server: TestServer
@@ -200,4 +219,138 @@ test('the expiry of the JWT ends neither the connection nor its calls', async ()
   server.auth.clock.advance(16 * 60)
   expect(await client.me.query()).toBe(session.userId)
   expect(server.sockets.size).toBe(1)
+})
+
+test.each([
+  ['a session middleware', sessionMiddleware, true],
+  ['one of another copy of this package', markedFunction(), true],
+  ['an optional session middleware', optionalSessionMiddleware, false],
+  ['a function of the app', () => {}, false],
+  ['an object with the mark of one', { [Symbol.for('sallyport.guard')]: true }, false],
+  ['nothing', undefined, false],
+])('whether a middleware requires a session: %s', (_name, middleware, expected) => {
+  expect(isGuard(middleware)).toBe(expected)
+})
+
+function markedFunction() {
+  return Object.assign(() => {}, { [Symbol.for('sallyport.guard')]: true })
+}
+
+test('an anonymous caller has no session, user, and identity', async () => {
+  const t = initTRPC.context<DatabaseContext>().create()
+  const router = t.router({
+    members: t.procedure
+      .use(optionalSessionMiddleware)
+      .query(({ ctx: { identity, session, user } }) => ({ identity, session, user })),
+  })
+  const context = { ...createAuthContext(server.config).headers({}), db: server.db }
+  expect(await router.createCaller(context).members()).toEqual({ identity: null, session: null, user: null })
+})
+
+describe('an error of a resolver', () => {
+  const own = new TRPCError({ code: 'CONFLICT', cause: new AuthError('ROLE_REQUIRED') })
+  test.each([
+    ['a rejection by our own code', new AuthError('ROLE_REQUIRED'), 'FORBIDDEN', 0],
+    ['a failure of our own code', new AuthError('SESSIONS_UNAVAILABLE'), 'SERVICE_UNAVAILABLE', 1],
+    ['one whose code the app chose', own, 'CONFLICT', 0],
+    ['one of the app', new TRPCError({ code: 'NOT_FOUND' }), 'NOT_FOUND', 0],
+    ['a bug', new TypeError('a bug'), 'INTERNAL_SERVER_ERROR', 0],
+  ])(
+    'keeps its reason or code, and is reported if it is a failure: %s',
+    async (_name, error, code, count) => {
+      const t = initTRPC.context<DatabaseContext>().create()
+      const fail = t.procedure.use(sessionMiddleware).query(() => {
+        throw error
+      })
+      const onFailure = vi.fn()
+      const { headers } = browser(await server.auth.signIn())
+      const context = {
+        ...createAuthContext({ ...server.config, onFailure }).headers(headers),
+        db: server.db,
+      }
+      await expect(t.router({ fail }).createCaller(context).fail()).rejects.toMatchObject({ code })
+      expect(onFailure).toHaveBeenCalledTimes(count)
+      if (count > 0)
+        expect(onFailure).toHaveBeenCalledWith(expect.objectContaining({ path: 'fail', step: 'procedure' }))
+    },
+  )
+})
+
+describe('when its server stops', () => {
+  test.each<[string, Open, boolean]>([
+    [
+      'a subscription over server-sent events ends, since its client continues it',
+      overEvents('node', 'clock'),
+      true,
+    ],
+    ['a subscription over WebSocket stays: its socket is closed', overWebSocket('clock'), false],
+    ['a streamed query stays', overJsonLines('node', 'streamed'), false],
+  ])('%s', async (_name, open, ends) => {
+    const stopping = await startServer()
+    onTestFinished(async () => {
+      await stopping.clear()
+      await stopping.close()
+    })
+    const { stream } = await begin(stopping, open)
+    endStreams(stopping.db[authStore].revocations)
+    if (ends) expectEnd(await stream.ended, 'SESSIONS_UNAVAILABLE')
+    else {
+      stopping.stage.ticker.emit('tick', 'later')
+      await soon(() => expect(stream.values).toEqual(['ready', 'later']))
+    }
+    stream.unsubscribe()
+  })
+})
+
+describe('the place of a subscription on its socket', () => {
+  async function connectLimited() {
+    const limited = await startServer({ limits: { maxSubscriptions: 1 } })
+    onTestFinished(async () => {
+      await limited.clear()
+      await limited.close()
+    })
+    const client = connectWebSocket(limited, browser(await limited.auth.signIn()))
+    return { client, open: (procedure: Procedure) => openStream(client[procedure]) }
+  }
+  const LIMITED = rejectionFor('RATE_LIMITED', { replay: true, retryAfterSeconds: 5 })
+
+  test('is taken until the subscription ends, and another one is rejected', async () => {
+    const { client, open } = await connectLimited()
+    const first = open('clock')
+    await first.first
+    expect(await open('clock').ended).toEqual(LIMITED)
+    expect(await client.health.query()).toBe('ok')
+    first.unsubscribe()
+    await soon(async () => {
+      const next = open('clock')
+      expect((await next.first).rejection).toBeNull()
+    })
+  })
+
+  test('is taken once by a call with several guards', async () => {
+    const { open } = await connectLimited()
+    const stream = open('doublyGuardedClock')
+    expect((await stream.first).rejection).toBeNull()
+  })
+
+  test.each<Procedure>(['stillborn', 'short', 'fragile'])(
+    'is released by a subscription that ends: %s',
+    async (procedure) => {
+      const { open } = await connectLimited()
+      for (let turn = 0; turn < 3; turn++) {
+        const rejection = await open(procedure).ended
+        expect(rejection?.auth?.reason).not.toBe('RATE_LIMITED')
+      }
+    },
+  )
+
+  test("doesn't exist for a call of the own code", async () => {
+    const { headers } = browser(await server.auth.signIn())
+    const iterables = [0, 1].map(() => callerFor(server, { headers }).clock())
+    for (const iterable of await Promise.all(iterables)) {
+      const iterator = iterable[Symbol.asyncIterator]()
+      expect((await iterator.next()).value).toBe('ready')
+      await iterator.return?.()
+    }
+  })
 })

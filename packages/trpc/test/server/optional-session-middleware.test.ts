@@ -1,4 +1,4 @@
-import type { Reason } from '@sallyport/core'
+import { AuthError, type ProvedIdentity, type Reason } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
@@ -123,4 +123,40 @@ describe.each(ROWS)('optionalSessionMiddleware with $given: $answer', ({ visitor
     if (isLetIn) expect(data).toBe(answer === 'null' ? null : session.userId)
     expect(server.stage.runs).toEqual(isLetIn ? ['whoami'] : [])
   })
+})
+
+describe('optionalSessionMiddleware with the cookie of another library', () => {
+  const invalid = () => Promise.reject(new AuthError('TOKEN_INVALID'))
+  const down = () => Promise.reject(new Error('down'))
+  const proved = async ({ userId, sessionId, version }: TestSession, replaced = 0) => {
+    const keyId = server.auth.definition.signingKeys.active.kid
+    return { userId, sessionId, version: (version ?? 0) + replaced, keyId }
+  }
+
+  test.each<[string, (session: TestSession) => Promise<ProvedIdentity>, 'the user' | null | Reason]>([
+    ['that proves who the caller is: the user', proved, 'the user'],
+    ['without a valid signature: null', invalid, null],
+    ['that cannot be checked: SESSIONS_UNAVAILABLE', down, 'SESSIONS_UNAVAILABLE'],
+    ['whose credentials were replaced: TOKEN_INVALID', (it) => proved(it, 1), 'TOKEN_INVALID'],
+  ])('%s', async (_name, verify, expected) => {
+    const session = await server.auth.signIn()
+    const proof = { readToken: () => session.sessionId, verify: () => verify(session) }
+    const config = { ...server.config, proof }
+    const call = callerFor({ ...server, config }, browser({ cookie: 'other=1' })).whoami()
+    const { data, rejection } = await outcomeOf(call)
+    expect(rejection?.auth?.reason ?? data).toBe(expected === 'the user' ? session.userId : expected)
+  })
+})
+
+test('optionalSessionMiddleware asks for a refresh, and keeps the first reason for the server', async () => {
+  const visitor = browser({ cookie: sessionCookie(await server.auth.signIn()) })
+  await expect(callerFor(server, visitor).whoami()).rejects.toMatchObject({
+    cause: { reason: 'TOKEN_EXPIRED', cause: { reason: 'TOKEN_MISSING' } },
+  })
+})
+
+test('optionalSessionMiddleware rejects a ctx.db without a store, as a wrong configuration', async () => {
+  const caller = callerFor({ ...server, db: JSON.parse('{}') }, browser())
+  const { rejection } = await outcomeOf(caller.whoami())
+  expect(rejection).toMatchObject({ code: 'INTERNAL_SERVER_ERROR', auth: null })
 })

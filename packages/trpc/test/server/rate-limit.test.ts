@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { AuthError, type RateLimitStore, type Reason, withAuthStore } from '@sallyport/core'
+import { type AuthConfig, AuthError, type RateLimitStore, type Reason, withAuthStore } from '@sallyport/core'
 import { createAuthContext, type DatabaseContext, rateLimit } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
 import {
@@ -396,6 +396,45 @@ describe("calls that can't be counted are 503 and don't run", () => {
       server.limits.fault = null
       await exhaust(() => client.limited.read.query())
     })
+  })
+})
+
+describe('a limit is reported', () => {
+  const callWith = async (config: Partial<AuthConfig>) => {
+    const { config: own, db, stage, auth } = server
+    const caller = callerFor({ config: { ...own, ...config }, db, stage }, browser(await auth.signIn()))
+    return async () => (await outcomeOf(caller.limited.read())).rejection?.auth?.reason
+  }
+
+  test('to telemetry by its kind, without the name of the user', async () => {
+    const count = vi.fn<NonNullable<AuthConfig['telemetry']>['count']>()
+    const telemetry: AuthConfig['telemetry'] & object = {
+      trace: (_operation, work) => work(),
+      count,
+      record() {},
+      open() {},
+      get background() {
+        return telemetry
+      },
+    }
+    const call = await callWith({ telemetry })
+    expect([await call(), await call(), await call(), await call()]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      'RATE_LIMITED',
+    ])
+    expect(count).toHaveBeenCalledWith('rateLimited', { limit: 'procedure:user' })
+  })
+
+  test('as a failure of the procedure if its store fails', async () => {
+    const onFailure = vi.fn()
+    const call = await callWith({ onFailure })
+    server.limits.fault = () => Promise.reject(new Error('down'))
+    expect(await call()).toBe('SESSIONS_UNAVAILABLE')
+    expect(onFailure).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ path: 'limited.read', step: 'procedure' }),
+    )
   })
 })
 

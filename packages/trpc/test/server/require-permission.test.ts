@@ -2,6 +2,7 @@ import { createTestAuth } from '@sallyport/core/testing'
 import {
   createAuthContext,
   type DatabaseContext,
+  getSession,
   requireOrganizationRole,
   requireRole,
   sessionMiddleware,
@@ -90,6 +91,23 @@ test.each([
 ])('forbidImpersonation: a call by %s', async (_name, columns, expected) => {
   expect(await call(permissionGuards.forbidImpersonation, columns)).toBe(expected)
 })
+
+test.each([
+  ['admin', 'read'],
+  ['user', 'ROLE_REQUIRED'],
+])(
+  'a role is also checked in a session that the app read without a middleware: %s',
+  async (role, expected) => {
+    const ada = await auth.signIn({ role })
+    const read = t.procedure
+      .use(async ({ ctx, next }) => next({ ctx: { session: await getSession(ctx) } }))
+      .use(requireRole('admin'))
+      .query(() => 'read')
+    const context = { auth: createAuthContext(config).headers(browser(ada).headers).auth, db: auth.db }
+    const outcome = t.router({ read }).createCaller(context).read()
+    expect(await outcome.catch((error) => error.cause.reason)).toBe(expected)
+  },
+)
 
 describe('one of several roles is enough', () => {
   test.each([

@@ -28,6 +28,8 @@ const router = t.router({
     factor: ({ user }) => (user.role === 'admin' ? 'any-second' : null),
     maxAge: Number.POSITIVE_INFINITY,
   }),
+  // @ts-expect-error not a factor
+  mistyped: sensitive({ factor: () => 'sms' }),
   transfer: t.procedure
     .use(createSensitiveSessionMiddleware({ factor: 'totp', maxAge: MAX_AGE }))
     .mutation(async ({ ctx }) => {
@@ -137,5 +139,15 @@ describe('a required factor', () => {
     expect(() => createSensitiveSessionMiddleware({ factor: 'sms' })).toThrow(
       expect.objectContaining({ name: 'ConfigurationError' }),
     )
+  })
+
+  test('must be one that exists for each session, else the procedure stays closed', async () => {
+    await proved({ pwd: 0, otp: 0, passkey: 0 })
+    const headers = { cookie: session.cookie, 'x-sallyport': '1' }
+    const context = { ...createAuthContext(auth.config).headers(headers), db: auth.db }
+    await expect(router.createCaller(context).mistyped()).rejects.toMatchObject({
+      code: 'INTERNAL_SERVER_ERROR',
+      cause: { name: 'ConfigurationError' },
+    })
   })
 })

@@ -129,8 +129,15 @@ describe(`createSensitiveSessionMiddleware({ maxAge: ${MAX_AGE} })`, () => {
 
   test.each([0, -1, 1.5, Number.NaN])("can't be created with %d", (maxAge) => {
     expect(() => createSensitiveSessionMiddleware({ maxAge })).toThrow(
-      expect.objectContaining({ name: 'ConfigurationError' }),
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        message: expect.stringContaining('maxAge must be a positive whole number'),
+      }),
     )
+  })
+
+  test('can be created without a limit', () => {
+    expect(() => createSensitiveSessionMiddleware({ maxAge: Number.POSITIVE_INFINITY })).not.toThrow()
   })
 
   test('is recognized as a guard', () => {
