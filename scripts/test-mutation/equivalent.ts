@@ -292,6 +292,18 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'trpc/src/server/guard.ts',
+    line: "if (this.#read === null) throw new TypeError('No session was read for this call')",
+    mutant: "if (false) throw new TypeError('No session was read for this call')",
+    reason: 'Only an accepted call has a lease. The check is for the compiler.',
+  },
+  {
+    file: 'trpc/src/server/guard.ts',
+    line: "if (this.#read === null) throw new TypeError('No session was read for this call')",
+    mutant: 'if (this.#read === null) ;',
+    reason: 'Only an accepted call has a lease. The check is for the compiler.',
+  },
+  {
+    file: 'trpc/src/server/guard.ts',
     line: "const { kind, path = '' } = this[authCall]",
     mutant: 'const { kind, path = "Stryker was here!" } = this[authCall]',
     reason: 'A guarded call has a path. The default is for the compiler.',

@@ -139,9 +139,8 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
 /** @param release releases the place of a subscription on its socket */
 function guardStreams(data: unknown, auth: GuardedHandle, release: (() => void) | null): unknown {
   const { carriesStreams, limiter } = auth[authRequest]
-  if (!isStream(data)) release?.()
   // This transport never reads the stream, so abort it here or the resolver's work leaks.
-  else if (auth[authCall].kind !== 'subscription' && !carriesStreams) auth[callLease].abandon()
+  if (auth[authCall].kind !== 'subscription' && !carriesStreams) auth[callLease].abandon()
   const openStream = () => {
     release?.()
     return auth[callLease].openStream()

@@ -6,6 +6,8 @@ import { createAuthContext, type WebSocketLimits, webSocketOptions } from '@sall
 import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { decrement, increment, limitAddresses } from '../../src/server/limit-addresses.ts'
+import { socketLimits } from '../../src/server/socket-limits.ts'
 import { deferred } from '../support/deferred.ts'
 import {
   ADAPTERS,
@@ -467,6 +469,49 @@ describe.each(ADAPTERS)('connections of an address over %s', (adapter) => {
     const app = await open(adapter, { maxHandshakesPerAddress: 2 }, PROXIED)
     for (let count = 0; count < 2; count++) (await app.connect()).terminate()
     await expect(app.connect()).rejects.toThrow(/^429/)
+  })
+})
+
+describe('the totals of an address', () => {
+  /** Returns a function that adds a handshake of an address, and its socket. */
+  async function limitTo(limits: WebSocketLimits) {
+    const { config, close } = await createTestAuth()
+    onTestFinished(close)
+    const count = limitAddresses(config, socketLimits(limits))
+    return (remoteAddress: string) => {
+      const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress })
+      return { socket, retryAfter: count({ headers: {}, url: '/', socket }) }
+    }
+  }
+
+  test('of handshakes start over after 10 s, and until then name the time to wait', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
+    const connect = await limitTo({ maxHandshakesPerAddress: 1 })
+    const waits = [1_000, 1_000, 2_500, 10_999, 11_000, 11_000, 20_999, 21_000].map((ms) => {
+      now.mockReturnValue(ms)
+      return connect('203.0.113.1').retryAfter
+    })
+    expect(waits).toEqual([null, 10, 9, 1, null, 10, 1, null])
+  })
+
+  test('of sockets lose one with each socket that closes', async () => {
+    const connect = await limitTo({ maxSocketsPerAddress: 2 })
+    const [first, second] = [connect('203.0.113.1'), connect('203.0.113.1')]
+    expect([first.retryAfter, second.retryAfter]).toEqual([null, null])
+    expect(connect('203.0.113.1').retryAfter).not.toBeNull()
+    expect(connect('203.0.113.2').retryAfter).toBeNull()
+    first.socket.emit('close')
+    expect(connect('203.0.113.1').retryAfter).toBeNull()
+    expect(connect('203.0.113.1').retryAfter).not.toBeNull()
+  })
+
+  test('take no memory once they are zero', () => {
+    const totals = new Map<string, number>()
+    expect([increment(totals, 'a'), increment(totals, 'a')]).toEqual([1, 2])
+    decrement(totals, 'a')
+    expect([...totals]).toEqual([['a', 1]])
+    decrement(totals, 'a')
+    expect(totals.size).toBe(0)
   })
 })
 

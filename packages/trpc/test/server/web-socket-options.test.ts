@@ -1,9 +1,10 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { EventEmitter, once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { authHandlerOptions, webSocketOptions } from '@sallyport/trpc'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { cutUpgraded, rememberUpgraded } from '../../src/server/upgraded-sockets.ts'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
 import { deferred } from '../support/deferred.ts'
 import { outcomeOf } from '../support/outcome.ts'
@@ -76,6 +77,52 @@ describe('the upgrade check', () => {
       'sallyport: CONFIGURATION_INVALID in upgrade (step1)',
       expect.objectContaining({ name: 'ConfigurationError' }),
     )
+  })
+})
+
+/** Sends the lines of an upgrade, which may be invalid, and returns the status and the body. */
+async function upgrade(target: Pick<TestServer, 'host'>, ...lines: string[]): Promise<string> {
+  const socket = connect(Number(target.host.split(':')[1]), 'localhost')
+  const upgradeLines = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']
+  const key = 'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
+  socket.write([...lines, ...upgradeLines, key, `Origin: ${ORIGIN}`, '', ''].join('\r\n'))
+  let text = ''
+  for await (const chunk of socket) {
+    text += chunk
+    if (text.includes('101 Switching Protocols')) break
+  }
+  return `${text.slice(9, 12)} ${text.slice(text.indexOf('\r\n\r\n') + 4)}`.trim()
+}
+
+test.each([
+  { lines: ['GET /ws HTTP/1.1', 'Host: localhost:3000'], answer: '101' },
+  { lines: ['GET /ws HTTP/1.1', 'Host: ['], answer: '400 Bad Request' },
+  { lines: ['GET /ws HTTP/1.1', 'Host: a host'], answer: '400 Bad Request' },
+])('an upgrade with $lines gets $answer', async ({ lines, answer }) => {
+  expect(await upgrade(server, ...lines)).toBe(answer)
+})
+
+describe('a stopping server', () => {
+  const connection = (of: object, destroyed = false) =>
+    Object.assign(new EventEmitter(), { ...of, destroyed, destroy: vi.fn() })
+
+  test('cuts its own WebSockets that are open, and no others', () => {
+    const [one, two] = [{}, {}]
+    const connections = [
+      connection({ server: one }),
+      connection({ server: two }),
+      connection({ server: one }, true),
+      connection({ server: one }),
+      connection({}),
+    ]
+    for (const each of connections) rememberUpgraded(each)
+    connections[3]?.emit('close')
+    const cuts = () => connections.map(({ destroy }) => destroy.mock.calls.length)
+    cutUpgraded(one)
+    expect(cuts()).toEqual([1, 0, 0, 0, 0])
+    cutUpgraded(undefined)
+    expect(cuts()).toEqual([1, 0, 0, 0, 0])
+    for (const each of connections) each.emit('close')
   })
 })
 
