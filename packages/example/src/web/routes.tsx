@@ -99,6 +99,7 @@ export const routes: readonly Route[] = [
     queries: (trpc, { params: { id: userId = '' } }) => [
       trpc.admin.user.queryOptions({ userId }),
       trpc.admin.sessions.queryOptions({ userId }),
+      trpc.admin.factors.queryOptions({ userId }),
     ],
   },
   {
