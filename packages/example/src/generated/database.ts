@@ -71,6 +71,7 @@ export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
     "amr": string
     "acr": string | null
     "remembered": Flag
+    "sessionId": string | null
     "expiresAt": Timestamp
   }
   "oauthFlow": {
