@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => app?.close())
 
 test(`${STATES} random states of JWT, session, ban, role, and clock have the model's result and reason on every path`, {
-  timeout: 90_000 + STATES * 200,
+  timeout: 240_000 + STATES * 200,
 }, async () => {
   const states = createRandom(`${SEED} states`)
   const asked: Record<string, number> = {}
