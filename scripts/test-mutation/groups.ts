@@ -8,7 +8,7 @@ export interface Group {
   /** Whether each test file needs its own process, because it fakes globals. */
   readonly isolate?: boolean
   /** `forks` for tests that change the time zone, which threads can't. @default 'threads' */
-  readonly pool?: 'forks'
+  readonly pool?: 'threads' | 'forks'
 }
 
 /** The files of `trpc/src/server`; the others belong to the guards. */
