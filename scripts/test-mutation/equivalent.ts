@@ -320,4 +320,30 @@ export const EQUIVALENT: readonly Equivalent[] = [
     mutant: 'for (let index = start; index <= frame.length; index++) {',
     reason: 'The end of the frame is read as a character without a meaning.',
   },
+  {
+    file: 'trpc/src/server/assert-guarded.ts',
+    line: "return typeof middleware === 'function' && '_type' in middleware && middleware._type === 'input'",
+    mutant: "return true && '_type' in middleware && middleware._type === 'input'",
+    reason: 'A middleware is a function, and a missing member is undefined. The checks are for the compiler.',
+  },
+  {
+    file: 'trpc/src/server/assert-guarded.ts',
+    line: "return typeof middleware === 'function' && '_type' in middleware && middleware._type === 'input'",
+    mutant:
+      "return typeof middleware === 'function' || '_type' in middleware && middleware._type === 'input'",
+    reason: 'A middleware is a function, and a missing member is undefined. The checks are for the compiler.',
+  },
+  {
+    file: 'trpc/src/server/assert-guarded.ts',
+    line: "return typeof middleware === 'function' && '_type' in middleware && middleware._type === 'input'",
+    mutant: "return true && middleware._type === 'input'",
+    reason: 'A middleware is a function, and a missing member is undefined. The checks are for the compiler.',
+  },
+  {
+    file: 'trpc/src/server/errors.ts',
+    line: 'const isMixed = errors.length < data.length || errors.some(({ code }) => code !== errors[0]?.code)',
+    mutant:
+      'const isMixed = errors.length < data.length || errors.some(({ code }) => code !== errors[0].code)',
+    reason: 'A list with an error has a first one. The check is for the compiler.',
+  },
 ]

@@ -2,7 +2,13 @@ import { AuthError, ConfigurationError, defineAuthConfig, staticJwks } from '@sa
 import { parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { EndpointError } from '@sallyport/core/internal/server'
-import { authErrorData, authErrorMiddleware, endpointErrorData } from '@sallyport/trpc'
+import {
+  type AuthContext,
+  authErrorData,
+  authErrorMiddleware,
+  createAuthContext,
+  endpointErrorData,
+} from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { describe, expect, test, vi } from 'vitest'
 import { authResponseMeta, reportError, toTRPCError, withStatus } from '../../src/server/errors.ts'
@@ -32,6 +38,15 @@ test.each([
   const converted = toTRPCError(error)
   expect(converted).toMatchObject({ code, cause: { reason } })
   expect(authErrorData({ error: converted, path: 'me' })).toMatchObject({ reason, replay: false })
+})
+
+test.each([
+  [{}, {}],
+  [{ required: { factor: 'totp', maxAgeSeconds: 60 } }, { required: { factor: 'totp', maxAgeSeconds: 60 } }],
+] as const)('the data of a rejection with %o has %o', (options, expected) => {
+  const error = toTRPCError(new AuthError('FACTOR_REQUIRED', options))
+  const common = { reason: 'FACTOR_REQUIRED', retryAfterSeconds: null, replay: false }
+  expect(authErrorData({ error, path: 'me' })).toStrictEqual({ ...common, ...expected })
 })
 
 test('an invalid configuration is 500, and its message stays on the server', () => {
@@ -75,9 +90,9 @@ describe('the failure of a call is reported', () => {
     const { config, onFailure } = openConfig()
     const error = toTRPCError(fault)
     expect(reportError(error, { path: 'me', step: 'step2' }, config)).toBe(error)
-    reportError(error, { path: 'me', step: 'procedure' }, config)
-    reportError(toTRPCError(error.cause), { path: 'me', step: 'procedure' }, config)
-    expect(onFailure.mock.calls).toEqual([[expect.objectContaining({ path: 'me', step: 'step2' })]])
+    reportError(error, { path: 'outer', step: 'procedure' }, config)
+    const failure = { path: 'me', step: 'step2', reason: 'SESSIONS_UNAVAILABLE', cause: fault }
+    expect(onFailure.mock.calls).toEqual([[expect.objectContaining(failure)]])
   })
 
   test('with its own error if it has no cause', () => {
@@ -138,6 +153,19 @@ describe('the middleware for errors of auth.api', () => {
     for (const ctx of [{}, { auth: null }, { auth: 'x' }, { auth: {} }])
       expect(await errorOf(error, ctx)).toMatchObject({ code })
   })
+})
+
+test('the middleware for errors of auth.api reports a failure with its path', async () => {
+  const { config, onFailure } = openConfig()
+  const t = initTRPC.context<AuthContext>().create()
+  const failing = t.procedure.use(authErrorMiddleware).query(() => {
+    throw new AuthError('SESSIONS_UNAVAILABLE', { cause: fault })
+  })
+  const call = t.router({ failing }).createCaller(createAuthContext(config).headers({})).failing()
+  await expect(call).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  expect(onFailure).toHaveBeenCalledExactlyOnceWith(
+    expect.objectContaining({ path: 'failing', step: 'procedure' }),
+  )
 })
 
 describe('the headers of a response', () => {
