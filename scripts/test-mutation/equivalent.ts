@@ -267,18 +267,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     reason: 'Without a result, it is falsy, too.',
   },
   {
-    file: 'trpc/src/server/context.ts',
-    line: "const res: unknown = 'res' in options ? options.res : undefined",
-    mutant: 'const res: unknown = true ? options.res : undefined',
-    reason: 'A missing member is undefined. The check is for the compiler.',
-  },
-  {
-    file: 'trpc/src/server/get-session.ts',
-    line: "const db = 'db' in ctx ? ctx.db : undefined",
-    mutant: 'const db = true ? ctx.db : undefined',
-    reason: 'A missing member is undefined. The check is for the compiler.',
-  },
-  {
     file: 'trpc/src/server/guard.ts',
     line: 'Object.defineProperty(guard, brand, { value: true })',
     mutant: 'Object.defineProperty(guard, brand, {})',
