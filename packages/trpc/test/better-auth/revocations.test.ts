@@ -118,8 +118,9 @@ test('two guards of one auth both learn of a revocation, and a failing one never
   const second = betterAuthGuard(scene.auth)
   const store = second.attach({})[authStore]
   await second.ready()
+  const closed = new Error('closed')
   const failing = vi.spyOn(store.revocations, 'publish').mockImplementation(() => {
-    throw new Error('closed')
+    throw closed
   })
   const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
   const streams = await scene.openStreams(user.cookie)
@@ -127,7 +128,8 @@ test('two guards of one auth both learn of a revocation, and a failing one never
   await internalAdapter.deleteSession(user.token)
   expect(await reasonsOf(streams)).toEqual(['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'])
   expect(failing).toHaveBeenCalledTimes(1)
-  expect(logged).toHaveBeenCalledTimes(1)
+  // Other parts may log too.
+  expect(logged.mock.calls.filter((line) => line.includes(closed))).toHaveLength(1)
   await second.close()
   await api.signOut({ headers: (await scene.signUp()).headers })
   expect(failing).toHaveBeenCalledTimes(1)
