@@ -12,6 +12,7 @@ import { listSessionsOf } from '../../endpoints/session-list.ts'
 import { toUserResponse, userFields } from '../../endpoints/user-record.ts'
 import { type AdminUserResponse, ENDPOINTS, type SessionResponse } from '../../protocol.ts'
 import { type PageInput, type PageOutput, pageFields, readPage } from '../pagination.ts'
+import { usableAccounts } from '../usable-accounts.ts'
 import { recordRead } from './list-audit.ts'
 
 export interface ListUsersInput extends PageInput {
@@ -97,14 +98,8 @@ export const listUserFactors: Endpoint<{ userId: string }, ListUserFactorsOutput
     const event = { type: 'admin.factors-listed', userId, actorId, at: config.now() } as const
     const body = await change(async (db, record) => {
       await recordRead(db, record, { event, sessionId })
-      const query = db.selectFrom('account').select(['providerId', 'password', 'createdAt'])
-      const rows = await query.where('userId', '=', userId).orderBy('createdAt').orderBy('id').execute()
-      const accounts = rows
-        .filter(({ providerId, password }) => providerId !== 'credential' || password !== null)
-        .map(({ providerId, createdAt }) => ({
-          provider: providerId,
-          createdAt: new Date(createdAt).toISOString(),
-        }))
+      const usable = await usableAccounts(db, userId)
+      const accounts = usable.map(({ provider, createdAt }) => ({ provider, createdAt }))
       const factors: string[] = []
       for (const { methodsOf } of secondFactors) factors.push(...(await methodsOf(userId, db)))
       return { accounts, factors }

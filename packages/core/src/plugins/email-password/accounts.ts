@@ -8,12 +8,10 @@ import { commit } from '../../lifecycle/commit.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
 import { emailAddress } from '../internal.ts'
+import { CREDENTIAL } from '../usable-accounts.ts'
 import { newPassword } from './password.ts'
 import type { EmailUser } from './send-email.ts'
 import { emailPasswordError, hashNewPassword, type PasswordRules } from './settings.ts'
-
-/** The provider of email and password in the table `account`. */
-const CREDENTIAL = 'credential'
 
 type UserKey = { id: string } | { email: string }
 

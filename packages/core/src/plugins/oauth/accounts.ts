@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { anyQuery, id, tokens } from '../../endpoints/plain-schemas.ts'
@@ -6,13 +7,11 @@ import { renewSession, requireSessionSecret } from '../../endpoints/renew-sessio
 import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { CREDENTIAL, usableAccounts } from '../usable-accounts.ts'
 import { oauthError } from './errors.ts'
 import { sendNotice } from './notices.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-
-/** The provider of email and password in the table `account`. */
-const CREDENTIAL = 'credential'
 
 /** A way to sign in. */
 export interface AccountResponse {
@@ -33,12 +32,7 @@ export function listAccounts(settings: Settings): Endpoint<object, { accounts: A
       accounts: z.array(z.object({ id: z.string(), provider: z.string(), createdAt: z.string() })),
     }),
     async run(_input, { identity: { userId }, database: { db } }) {
-      const rows = await usableAccounts(db, userId, settings)
-      const accounts = rows.map(({ id, providerId: provider, createdAt }) => ({
-        ...{ id, provider },
-        createdAt: new Date(createdAt).toISOString(),
-      }))
-      return { body: { accounts } }
+      return { body: { accounts: await offeredAccounts(db, userId, settings) } }
     },
   })
 }
@@ -95,21 +89,14 @@ async function requireOtherWay(
   { secondFactors }: EndpointContext,
   settings: Settings,
 ): Promise<void> {
-  const accounts = await usableAccounts(trx, userId, settings)
+  const accounts = await offeredAccounts(trx, userId, settings)
   if (accounts.some(({ id }) => id !== accountId)) return
   for (const { methodsOf } of secondFactors) if ((await methodsOf(userId, trx)).includes('passkey')) return
   throw reject('LAST_WAY_IN')
 }
 
-/** Leaves out a password that was removed, and providers that the app doesn't offer anymore. */
-async function usableAccounts(
-  db: EndpointContext['database']['db'],
-  userId: string,
-  { providers }: Settings,
-) {
-  const query = db.selectFrom('account').select(['id', 'providerId', 'password', 'createdAt'])
-  const accounts = await query.where('userId', '=', userId).orderBy('createdAt').orderBy('id').execute()
-  return accounts.filter(({ providerId, password }) =>
-    providerId === CREDENTIAL ? password !== null : Object.hasOwn(providers, providerId),
-  )
+/** Leaves out providers that the app doesn't offer anymore. */
+async function offeredAccounts(db: AuthKysely, userId: string, { providers }: Settings) {
+  const accounts = await usableAccounts(db, userId)
+  return accounts.filter(({ provider }) => provider === CREDENTIAL || Object.hasOwn(providers, provider))
 }

@@ -2,6 +2,7 @@ import * as client from 'openid-client'
 import * as z from 'zod/mini'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { isSecureUrl, requireSecureUrl } from '../../protocol/settings.ts'
+import { CREDENTIAL } from '../usable-accounts.ts'
 import { oauthError } from './errors.ts'
 import type { OauthProviderOptions } from './options.ts'
 import { PRESETS, type Preset } from './presets.ts'
@@ -21,7 +22,7 @@ export interface Provider extends OauthProviderOptions {
 
 /** @throws ConfigurationError naming what is missing or invalid */
 export function createProvider(id: string, options: OauthProviderOptions): Provider {
-  if (!/^[a-z0-9-]{1,40}$/.test(id) || id === 'credential')
+  if (!/^[a-z0-9-]{1,40}$/.test(id) || id === CREDENTIAL)
     throw new ConfigurationError(
       `oauth: ${id} isn't a valid name. Use lower-case letters, digits, and dashes.`,
     )

@@ -7,6 +7,7 @@ import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { usableAccounts } from '../usable-accounts.ts'
 import { sendNotice } from './notices.ts'
 import { credentialId } from './responses.ts'
 import { METHODS } from './second-factor.ts'
@@ -59,16 +60,7 @@ async function deletePasskey(
   const removed = await statement.where('userId', '=', userId).returning('name').executeTakeFirst()
   if (removed === undefined) throw passkeyError('PASSKEY_NOT_FOUND')
   if (await hasPasskey(trx, userId)) return removed.name
-  if (!(await hasOtherSignIn(trx, userId))) throw reject('LAST_WAY_IN')
+  if ((await usableAccounts(trx, userId)).length === 0) throw reject('LAST_WAY_IN')
   await forgetMethods(trx, userId, METHODS)
   return removed.name
-}
-
-/** Returns whether the user has a password, or an account at a provider. */
-async function hasOtherSignIn(trx: AuthTransaction, userId: string): Promise<boolean> {
-  const query = trx.selectFrom('account').select('id').where('userId', '=', userId)
-  const usable = query.where(({ eb, or }) =>
-    or([eb('password', 'is not', null), eb('providerId', '!=', 'credential')]),
-  )
-  return (await usable.limit(1).executeTakeFirst()) !== undefined
 }

@@ -1,0 +1,23 @@
+import type { AuthKysely } from '../database/schema/kysely-tables.ts'
+
+/** The provider of email and password in the table `account`. */
+export const CREDENTIAL = 'credential'
+
+interface UsableAccount {
+  readonly id: string
+  readonly provider: string
+  /** ISO 8601. */
+  readonly createdAt: string
+}
+
+/** Returns the password and the linked providers of a user, the oldest first, without a removed password. */
+export async function usableAccounts(db: AuthKysely, userId: string): Promise<UsableAccount[]> {
+  const query = db.selectFrom('account').select(['id', 'providerId', 'password', 'createdAt'])
+  const accounts = await query.where('userId', '=', userId).orderBy('createdAt').orderBy('id').execute()
+  return accounts
+    .filter(({ providerId, password }) => providerId !== CREDENTIAL || password !== null)
+    .map(({ id, providerId: provider, createdAt }) => ({
+      ...{ id, provider },
+      createdAt: new Date(createdAt).toISOString(),
+    }))
+}
