@@ -1,6 +1,5 @@
 import { type Kysely, type SchemaModule, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import type { AddedColumns } from '../../session/added-columns.ts'
 import { adoptTables, readColumns } from './adopt-tables.ts'
 import { type ColumnTypes, createStatements } from './create-table.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
@@ -127,9 +126,6 @@ export async function createInternalTables(
   for (const statement of revocationLogStatements(types)) await sql.raw(statement).execute(db)
 }
 
-/** Columns of `session` that our second migration adds. */
-export const SECOND_FACTOR_COLUMNS: AddedColumns['session'] = { amr: { type: 'text' }, acr: { type: 'text' } }
-
 const CORE: { owner: null; migrations: Migrations } = {
   owner: null,
   migrations: {
@@ -138,14 +134,10 @@ const CORE: { owner: null; migrations: Migrations } = {
       await createInternalTables(db, types)
     },
     async '0002_second_factors'(schema, types, db) {
-      // The first migration of a new database creates all of this. Checked, because a skipped statement of
-      // PostgreSQL leaves a notice.
-      const present = await readColumns(db, types)
-      for (const column of Object.keys(SECOND_FACTOR_COLUMNS))
-        if (present.get('session')?.has(column) !== true)
-          await schema.alterTable('session').addColumn(column, 'text').execute()
+      // The first migration of a new database creates it. Checked, because a skipped statement of PostgreSQL
+      // leaves a notice.
       const name = 'sallyport.challenge'
-      if (present.has(prefixed('challenge'))) return
+      if ((await readColumns(db, types)).has(prefixed('challenge'))) return
       for (const statement of createStatements(schema, types, { [name]: INTERNAL_TABLES[name] }))
         await statement.execute()
     },

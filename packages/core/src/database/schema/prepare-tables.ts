@@ -6,7 +6,7 @@ import { addColumns, migratePlugins } from './columns.ts'
 import { columnNames, GENERATE } from './expected.ts'
 import { missingColumns } from './inspect.ts'
 import type { AuthKysely } from './kysely-tables.ts'
-import { type MigrationDialect, type MigrationReport, migrate, SECOND_FACTOR_COLUMNS } from './migrations.ts'
+import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
 import type { RenamedTables } from './own-names.ts'
 import { recordTables } from './record-tables.ts'
 import type { Tables } from './table.ts'
@@ -31,10 +31,12 @@ export async function prepareTables(
   }
   const { applied } = await migrate(db, types)
   const { user, session } = columns
-  // A push of an older schema drops them, and their migration doesn't run again.
-  const added = await addColumns(db, types, { user, session: { ...SECOND_FACTOR_COLUMNS, ...session } })
+  const added = await addColumns(db, types, { user, session: { ...LATER_COLUMNS, ...session } })
   return { applied: [...applied, ...added] }
 }
+
+/** Columns that a first release didn't have. Not a migration: a push of an older schema drops them again. */
+const LATER_COLUMNS: AddedColumns['session'] = { amr: { type: 'text' }, acr: { type: 'text' } }
 
 /** Does the same for the tables of plugins. @throws ConfigurationError */
 export async function preparePlugins(

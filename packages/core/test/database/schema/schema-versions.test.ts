@@ -92,7 +92,7 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     const records = opened.db.withTables<{ 'sallyport.migration': { name: string } }>()
     await records.deleteFrom('sallyport.migration').where('name', '=', '0002_second_factors').execute()
     const upgraded = await database.open()
-    expect(upgraded.migrations.applied).toEqual(['0002_second_factors'])
+    expect(upgraded.migrations.applied).toEqual(['0002_second_factors', 'session.amr', 'session.acr'])
     expect(await upgraded.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId, amr: null })
     expect(await upgraded.db.selectFrom('sallyport.challenge').selectAll().execute()).toEqual([])
   })
