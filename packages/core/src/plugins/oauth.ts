@@ -11,8 +11,8 @@ export type {
 } from './oauth/options.ts'
 export type { ProviderToken, ProviderTokenQuery } from './oauth/provider-tokens.ts'
 export type {
+  AppOauthInput,
   BeginOauthInput,
   OauthUrlResponse,
-  ReauthenticateOauthInput,
   SignInOauthInput,
 } from './oauth/start.ts'

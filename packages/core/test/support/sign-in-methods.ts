@@ -120,24 +120,8 @@ export const SIGN_IN_METHODS: readonly SignInMethod[] = [
       }
     },
   },
-  {
-    name: 'a code from an email',
-    amr: ['email'],
-    provesFactor: false,
-    prepare: async (user, server) => async (browser) => {
-      const { code } = await requestEmail(browser, user, server)
-      return (await browser.call('signInEmailCode', { code })).status
-    },
-  },
-  {
-    name: 'a link from an email',
-    amr: ['email'],
-    provesFactor: false,
-    prepare: async (user, server) => async (browser) => {
-      const { token } = await requestEmail(browser, user, server)
-      return (await browser.call('signInEmailCode', { token })).status
-    },
-  },
+  fromEmail('a code from an email', ({ code }) => ({ code })),
+  fromEmail('a link from an email', ({ token }) => ({ token })),
   {
     name: 'a password and a code of an app',
     amr: ['pwd', 'otp'],
@@ -262,6 +246,18 @@ async function completeWith(code: string, browser: Browser, { email }: MadeUser)
   const { status, body } = await browser.signIn(email)
   if (status !== '403 FACTOR_REQUIRED') return status
   return (await browser.call('signInTotp', { challenge: body.challenge.token, code })).status
+}
+
+function fromEmail(name: string, proofOf: (email: CodeEmail) => object): SignInMethod {
+  return {
+    name,
+    amr: ['email'],
+    provesFactor: false,
+    prepare: async (user, server) => async (browser) => {
+      const proof = proofOf(await requestEmail(browser, user, server))
+      return (await browser.call('signInEmailCode', proof)).status
+    },
+  }
 }
 
 async function requestEmail(

@@ -26,15 +26,13 @@ export interface BeginOauthInput {
   errorTo?: string
 }
 
-interface AppOauthInput extends BeginOauthInput {
+export interface AppOauthInput extends BeginOauthInput {
   /**
    * For an app: S256 of a random verifier (RFC 7636). `redirectTo`, which must be in `redirects`, then gets
    * `?code=`. The app sends it with the verifier to `signInOauthCode`, or to `reauthenticateOauthCode`.
    */
   codeChallenge?: string
 }
-
-export interface ReauthenticateOauthInput extends AppOauthInput {}
 
 export interface SignInOauthInput extends AppOauthInput {
   /** If false, the cookies expire with the browser session, and the session after a day. @default true */
@@ -93,9 +91,7 @@ export function linkAccount(settings: Settings): Endpoint<BeginOauthInput, Oauth
 }
 
 /** Begins to confirm at a linked provider that it is the user. */
-export function reauthenticateOauth(
-  settings: Settings,
-): Endpoint<ReauthenticateOauthInput, OauthUrlResponse, true> {
+export function reauthenticateOauth(settings: Settings): Endpoint<AppOauthInput, OauthUrlResponse, true> {
   return defineEndpoint({
     ...ENDPOINTS.reauthenticateOauth,
     caller: 'user',
