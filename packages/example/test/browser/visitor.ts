@@ -30,8 +30,13 @@ export interface Visitor extends Account {
 /** Opens a page, waits for its hydration, and returns the markup from the server. */
 export async function openPage(page: Page, path: string): Promise<string> {
   const answer = await page.goto(path)
-  await page.waitForFunction(isHydrated, undefined, { polling: 20 })
+  await hydrated(page)
   return answer === null ? '' : await answer.text()
+}
+
+/** Waits until the buttons of the page work, also if it is loaded only then. */
+export async function hydrated(page: Page): Promise<void> {
+  await page.waitForFunction(isHydrated, undefined, { polling: 20 })
 }
 
 /** Returns the headings that {@link recordTitles} has recorded. */

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { beforeEach, expect, test } from 'vitest'
 import { logOf, openControlRoom, PASSWORD } from './open-control-room.ts'
 import { violationsOf } from './page-checks.ts'
+import { hydrated } from './visitor.ts'
 
 const room = openControlRoom()
 
@@ -16,7 +17,17 @@ const click = (page: Page, name: string) => page.getByRole('button', { name, exa
 /** Signs in as a person of the demo provider. */
 async function signInWithProvider(page: Page, person: 'Alan' | 'Barbara') {
   await click(page, 'Sign in with the demo provider')
-  await page.getByRole('button', { name: `Continue as ${person}` }).click()
+  await continueAs(page, person)
+}
+
+/** Clicks a person on the page of the demo provider. */
+const choose = (page: Page, person: 'Alan' | 'Barbara') =>
+  page.getByRole('button', { name: `Continue as ${person}` }).click()
+
+/** Continues at the provider, and waits for the page of the example that it redirects to. */
+async function continueAs(page: Page, person: 'Alan' | 'Barbara') {
+  await choose(page, person)
+  await hydrated(page)
 }
 
 async function signOut(page: Page) {
@@ -59,7 +70,7 @@ test('a person of the demo provider adds a passkey, unlinks the provider, and si
   await click(page, 'Sign in with the demo provider')
   await page.getByText('This provider is only for development').waitFor()
   expect(await violationsOf(page)).toEqual([])
-  await page.getByRole('button', { name: 'Continue as Alan' }).click()
+  await continueAs(page, 'Alan')
   await page.getByRole('banner').getByText('alan@example.com').waitFor()
   expect(new URL(page.url()).pathname).toBe('/account')
 
@@ -94,11 +105,11 @@ test('a user with a password links the provider, and a passkey completes both si
   const { page, open, email, userId, mayLog } = await room.signUp()
   await open('/account')
   await click(page, 'Link the demo provider')
-  await page.getByRole('button', { name: 'Continue as Barbara' }).click()
+  await continueAs(page, 'Barbara')
   await page.getByRole('alert').getByText('Confirm your email first').waitFor()
   await room.db.updateTable('user').set({ emailVerified: true }).where('id', '=', userId).execute()
   await click(page, 'Link the demo provider')
-  await page.getByRole('button', { name: 'Continue as Barbara' }).click()
+  await continueAs(page, 'Barbara')
   await page.getByRole('button', { name: 'Unlink' }).waitFor()
   await plugInAuthenticator(page)
   await addPasskey(page, 'Laptop')
@@ -138,7 +149,7 @@ test('a user without a password confirms an action at the provider, or with a pa
   const confirmAs = async (person: 'Alan' | 'Barbara') => {
     const opened = page.waitForEvent('popup')
     await click(page, 'Confirm at the demo provider')
-    await (await opened).getByRole('button', { name: `Continue as ${person}` }).click()
+    await choose(await opened, person)
   }
   await confirmAs('Alan')
   await dialog.getByText('This is another account of the provider').waitFor()

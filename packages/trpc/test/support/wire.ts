@@ -11,7 +11,7 @@ export interface Wire {
 
 /** A WebSocket connection. */
 export interface Socket {
-  /** Calls `me`. Resolves to the reason of its rejection, or `accepted`. */
+  /** Calls `me`. Resolves to the reason why it was rejected or the socket closed, or to `accepted`. */
   call(): Promise<string>
   /** Opens the clock and waits until it runs or is rejected. */
   subscribe(): Promise<Wire>
@@ -67,6 +67,9 @@ export async function openSocket({ host }: KeyFileServer, { headers }: SignedIn)
     const text = String(message)
     listeners.get(Number(/"id":(\d+)/.exec(text)?.[1]))?.(text)
   })
+  const closed = new Promise<string>((resolve) =>
+    socket.once('close', (_code, reason) => resolve(String(reason))),
+  )
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
 
   function send(method: 'query' | 'subscription', path: string, listener: (text: string) => void): void {
@@ -76,8 +79,12 @@ export async function openSocket({ host }: KeyFileServer, { headers }: SignedIn)
   }
 
   return {
-    call: () =>
-      new Promise((resolve) => send('query', 'me', (text) => resolve(reasonIn(text) ?? 'accepted'))),
+    call() {
+      const answered = new Promise<string>((resolve) =>
+        send('query', 'me', (text) => resolve(reasonIn(text) ?? 'accepted')),
+      )
+      return Promise.race([answered, closed])
+    },
     subscribe() {
       const { begun, receive } = listen()
       send('subscription', 'clock', receive)
