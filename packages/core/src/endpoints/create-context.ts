@@ -54,6 +54,7 @@ export function createContext(
     signingKeys: definition.signingKeys,
     definePayload: definition.definePayload,
     encryptionKeys: definition.encryptionKeys,
+    waysIn: definition.plugins.flatMap(({ canSignIn = [] }) => canSignIn),
     secondFactors: definition.plugins.flatMap(({ secondFactor = [] }) => secondFactor),
     afterSecondFactor: definition.plugins.flatMap(({ afterSecondFactor = [] }) => afterSecondFactor),
     database,

@@ -10,7 +10,7 @@ import { ENDPOINT_ERRORS, type RejectionTable } from '../protocol/endpoint-error
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
 import type { SessionColumns, UserColumns } from './declared-columns.ts'
-import type { AfterSecondFactor, Endpoint, SecondFactor } from './endpoint.ts'
+import type { AfterSecondFactor, CanSignIn, Endpoint, SecondFactor } from './endpoint.ts'
 import { sessionFields } from './plain-schemas.ts'
 import { userFields } from './user-record.ts'
 
@@ -37,6 +37,8 @@ export interface AuthPlugin<
   /** Runs in the transaction of every change of sessions and users. */
   readonly onChange?: ChangeHook
   readonly reasons?: RejectionTable
+  /** A user can't remove their last way to sign in: a plugin that removes one asks all plugins. */
+  readonly canSignIn?: CanSignIn
   /** A factor that a sign-in must prove too, if the user has it. */
   readonly secondFactor?: SecondFactor
   /** Runs after a second factor has completed a sign-in, such as to remember the browser. */

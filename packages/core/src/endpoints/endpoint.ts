@@ -36,11 +36,16 @@ export interface EndpointContext {
   change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
   /** Does work after the response, independent of it. A failure goes to `onFailure`. */
   later(work: () => Promise<void>): void
+  /** Whether the plugins let a user sign in, each on its own. */
+  readonly waysIn: readonly CanSignIn[]
   /** The second factors of all plugins. */
   readonly secondFactors: readonly SecondFactor[]
   /** What the plugins do after a second factor has completed a sign-in. */
   readonly afterSecondFactor: readonly AfterSecondFactor[]
 }
+
+/** Returns whether a user can sign in with a plugin, such as with a password or a linked provider. */
+export type CanSignIn = (userId: string, db: AuthKysely) => Promise<boolean>
 
 /** Runs after a second factor has completed a sign-in that a plugin began. Returns `Set-Cookie` values. */
 export type AfterSecondFactor = (userId: string, context: EndpointContext) => Promise<readonly string[]>

@@ -1,8 +1,10 @@
+import type { AuthPlugin } from '@sallyport/core/auth'
+import { emailCode } from '@sallyport/core/plugins/email-code'
 import { oauth } from '@sallyport/core/plugins/oauth'
 import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { insertTotp } from '../support/insert-totp.ts'
 import { totpCode } from '../support/totp-code.ts'
 import { openBrowser } from './oauth/browser.ts'
@@ -109,4 +111,39 @@ test('an old proof of the factor is not enough, even if the password was proved 
   expect((await owner.call('reauthenticate', { password: TEST_PASSWORD })).status).toBe('200')
   const reply = await owner.call('removePasskey', { id: authenticator.id })
   expect(reply.status).toBe('403 SESSION_NOT_FRESH')
+})
+
+describe('the last way to sign in is a passkey', () => {
+  const [codes, provider] = [emailCode({ sendEmail: async () => {} }), { ...CLIENT, issuer: acme.issuer }]
+
+  test.each<{ title: string; plugins: AuthPlugin[]; verified?: true; account?: object; status: string }>([
+    { title: 'after the password was removed', plugins: [], status: '409 LAST_WAY_IN' },
+    { title: 'if nobody sends codes to the email', plugins: [], verified: true, status: '409 LAST_WAY_IN' },
+    { title: 'if the email is not verified', plugins: [codes], status: '409 LAST_WAY_IN' },
+    { title: 'unless codes are sent to a verified email', plugins: [codes], verified: true, status: '200' },
+    {
+      title: 'if the app does not offer the linked provider anymore',
+      plugins: [oauth({ providers: { other: provider } })],
+      account: { providerId: 'acme' },
+      status: '409 LAST_WAY_IN',
+    },
+    {
+      title: 'unless the app offers the linked provider',
+      plugins: [oauth({ providers: { acme: provider } })],
+      account: { providerId: 'acme' },
+      status: '200',
+    },
+  ])('$title', async ({ plugins, verified = false, account = {}, status }) => {
+    const auth = await createTestAuth({ plugins: [passkeys(), ...plugins] })
+    onTestFinished(() => auth.close())
+    const browser = openBrowser(auth)
+    await browser.signIn((await auth.createUser()).email)
+    const { authenticator } = await addPasskey(browser)
+    await auth.db
+      .updateTable('account')
+      .set({ password: null, ...account })
+      .execute()
+    await auth.db.updateTable('user').set({ emailVerified: verified }).execute()
+    expect((await browser.call('removePasskey', { id: authenticator.id })).status).toBe(status)
+  })
 })

@@ -1,3 +1,4 @@
+import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
@@ -44,6 +45,11 @@ export async function claimAccount(
   })
   if (hadPassword) later(() => sendEmail({ kind: 'password-removed', to: email, user }))
   return user.id
+}
+
+export async function hasVerifiedEmail(userId: string, db: AuthKysely): Promise<boolean> {
+  const query = db.selectFrom('user').select('emailVerified').where('id', '=', userId)
+  return Boolean((await query.executeTakeFirst())?.emailVerified)
 }
 
 async function createUser(

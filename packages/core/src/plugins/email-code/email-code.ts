@@ -1,5 +1,6 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rateLimits } from '../internal.ts'
+import { hasVerifiedEmail } from './claim-account.ts'
 import { requestEmailCode } from './request.ts'
 import { DEFAULT_LIMITS, EMAIL_CODE_ERRORS, type EmailCodeOptions, type Settings } from './settings.ts'
 import { reauthenticateEmailCode, signInEmailCode } from './sign-in.ts'
@@ -25,6 +26,7 @@ export function emailCode(options: EmailCodeOptions): AuthPlugin<EmailCodeEndpoi
     reasons: EMAIL_CODE_ERRORS,
     migrations,
     expiringTables: ['emailCode', 'emailCodeBrowser'],
+    canSignIn: hasVerifiedEmail,
     endpoints: {
       requestEmailCode: requestEmailCode(settings),
       signInEmailCode: signInEmailCode(settings),

@@ -8,7 +8,7 @@ import { commit } from '../../lifecycle/commit.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
 import { emailAddress } from '../internal.ts'
-import { CREDENTIAL } from '../usable-accounts.ts'
+import { CREDENTIAL, usableAccounts } from '../usable-accounts.ts'
 import { newPassword } from './password.ts'
 import type { EmailUser } from './send-email.ts'
 import { emailPasswordError, hashNewPassword, type PasswordRules } from './settings.ts'
@@ -46,6 +46,11 @@ export async function findPasswordAccount(
   const { userId, password } = found
   const ban = { banned: Boolean(found.banned), banExpires: toNullableDate(found.banExpires) }
   return { userId, password, isBanned: isBanned(ban, now), emailVerified: Boolean(found.emailVerified) }
+}
+
+export async function hasPassword(userId: string, db: AuthKysely): Promise<boolean> {
+  const accounts = await usableAccounts(db, userId)
+  return accounts.some(({ provider }) => provider === CREDENTIAL)
 }
 
 export async function setPassword(

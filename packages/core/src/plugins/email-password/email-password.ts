@@ -2,6 +2,7 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { rateLimits } from '../internal.ts'
+import { hasPassword } from './accounts.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
 import { rememberDevice } from './known-device.ts'
 import { deleteLinks, rejectReserved } from './links.ts'
@@ -89,6 +90,7 @@ export function emailPassword(
       if (isSuspect) await deleteLinks(trx, { userId: event.userId, kinds: ['change-email'] })
     },
     expiringTables: ['verification', 'knownDevice'],
+    canSignIn: hasPassword,
     afterSecondFactor: rememberDevice,
     endpoints: {
       signUpEmail: signUpEmail(settings),

@@ -1,12 +1,12 @@
 import * as z from 'zod/mini'
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
-import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { anyQuery, id, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
-import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { requireWayIn } from '../require-way-in.ts'
 import { CREDENTIAL, usableAccounts } from '../usable-accounts.ts'
 import { oauthError } from './errors.ts'
 import { sendNotice } from './notices.ts'
@@ -63,11 +63,11 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
         const account = await ofUser.executeTakeFirst()
         if (account === undefined) throw oauthError('ACCOUNT_NOT_FOUND')
         provider = account.providerId
-        await requireOtherWay(trx, { userId, accountId }, context, settings)
         // The app's own connection may not enforce foreign keys.
         for (const table of ['oauthToken', 'oauthCode'] as const)
           await withOwnTables(trx).deleteFrom(table).where('accountId', '=', accountId).execute()
         await trx.deleteFrom('account').where('id', '=', accountId).execute()
+        await requireWayIn(userId, trx, context)
         await deleteChallenges(trx, userId)
         record({ type: 'oauth:account-unlinked', userId, actorId: null, at, detail: { provider } })
       }
@@ -82,17 +82,10 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
   })
 }
 
-/** A passkey signs in without an account row. @throws EndpointError `LAST_WAY_IN` */
-async function requireOtherWay(
-  trx: AuthTransaction,
-  { userId, accountId }: { userId: string; accountId: string },
-  { secondFactors }: EndpointContext,
-  settings: Settings,
-): Promise<void> {
-  const accounts = await offeredAccounts(trx, userId, settings)
-  if (accounts.some(({ id }) => id !== accountId)) return
-  for (const { methodsOf } of secondFactors) if ((await methodsOf(userId, trx)).includes('passkey')) return
-  throw reject('LAST_WAY_IN')
+/** Returns whether a user has linked a provider that the app offers. */
+export async function hasProvider(userId: string, db: AuthKysely, settings: Settings): Promise<boolean> {
+  const accounts = await offeredAccounts(db, userId, settings)
+  return accounts.some(({ provider }) => provider !== CREDENTIAL)
 }
 
 /** Leaves out providers that the app doesn't offer anymore. */

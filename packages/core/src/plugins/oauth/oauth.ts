@@ -1,6 +1,6 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rateLimits } from '../internal.ts'
-import { listAccounts, unlinkAccount } from './accounts.ts'
+import { hasProvider, listAccounts, unlinkAccount } from './accounts.ts'
 import { reauthenticateOauthCode, signInOauthCode } from './app-code.ts'
 import { callbacks } from './callback.ts'
 import { OAUTH_ERRORS } from './errors.ts'
@@ -56,6 +56,7 @@ export function oauth(options: OauthOptions): OauthPlugin {
     reasons: OAUTH_ERRORS,
     migrations,
     expiringTables: ['oauthFlow', 'oauthCode'],
+    canSignIn: (userId, db) => hasProvider(userId, db, settings),
     getProviderToken: createTokenReader(providers),
     endpoints: {
       ...callbacks(settings),

@@ -13,7 +13,7 @@ import {
   type Settings,
 } from './settings.ts'
 import { createPasskeySignInOptions, signInPasskey } from './sign-in.ts'
-import { migrations } from './tables.ts'
+import { hasPasskey, migrations } from './tables.ts'
 
 export type PasskeyEndpoints = {
   readonly createPasskeySignInOptions: ReturnType<typeof createPasskeySignInOptions>
@@ -46,6 +46,7 @@ export function passkeys(options: PasskeysOptions = {}): AuthPlugin<PasskeyEndpo
     reasons: PASSKEY_ERRORS,
     migrations,
     expiringTables: ['passkeyChallenge'],
+    canSignIn: (userId, db) => hasPasskey(db, userId),
     secondFactor: secondFactor(settings),
     endpoints: {
       createPasskeySignInOptions: createPasskeySignInOptions(settings),

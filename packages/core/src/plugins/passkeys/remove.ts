@@ -5,9 +5,8 @@ import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
-import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
-import { usableAccounts } from '../usable-accounts.ts'
+import { requireWayIn } from '../require-way-in.ts'
 import { sendNotice } from './notices.ts'
 import { credentialId } from './responses.ts'
 import { METHODS } from './second-factor.ts'
@@ -34,6 +33,7 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
       let name = ''
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         name = await deletePasskey({ id, userId }, trx)
+        await requireWayIn(userId, trx, context)
         const detail = { passkeyId: id, name }
         record({ type: 'passkeys:removed', userId, actorId: null, at: context.config.now(), detail })
       }
@@ -50,7 +50,7 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
 
 /**
  * Deletes a passkey, and returns its name. Call it in a change, which has locked the user.
- * @throws EndpointError `PASSKEY_NOT_FOUND` or `LAST_WAY_IN`
+ * @throws EndpointError `PASSKEY_NOT_FOUND`
  */
 async function deletePasskey(
   { id, userId }: { id: string; userId: string },
@@ -59,8 +59,6 @@ async function deletePasskey(
   const statement = withOwnTables(trx).deleteFrom('passkeyCredential').where('id', '=', id)
   const removed = await statement.where('userId', '=', userId).returning('name').executeTakeFirst()
   if (removed === undefined) throw passkeyError('PASSKEY_NOT_FOUND')
-  if (await hasPasskey(trx, userId)) return removed.name
-  if ((await usableAccounts(trx, userId)).length === 0) throw reject('LAST_WAY_IN')
-  await forgetMethods(trx, userId, METHODS)
+  if (!(await hasPasskey(trx, userId))) await forgetMethods(trx, userId, METHODS)
   return removed.name
 }

@@ -20,11 +20,9 @@ test.each(
     const app = open(path)
     onTestFinished(app.close)
     await app.run(`pragma journal_mode = ${mode}`)
-    const { db, limits, sessions, close } = await openSqlite({
-      client: app.client,
-      // The test is about what is stored, on a machine of any speed.
-      busyTimeoutMs: 60_000,
-    })
+    // The test is about what is stored, on a machine of any speed.
+    const options = { busyTimeoutMs: 60_000 }
+    const { db, limits, sessions, close } = await openSqlite({ client: app.client }, options)
     onTestFinished(close)
     await app.run('create table note (text)')
     const ada = await storeSession(app)
