@@ -44,23 +44,25 @@ function toRequest(message: IncomingMessage, response: ServerResponse): Request 
   response.once('close', () => {
     if (!response.writableFinished) gone.abort()
   })
-  const body = ['GET', 'HEAD'].includes(method) ? null : bodyOf(message)
+  const body = ['GET', 'HEAD'].includes(method) ? null : bodyOf(message, response)
   // Streams require `duplex`, which the DOM types lack.
   const init = { method, headers, signal: gone.signal, body, duplex: 'half' }
   return new Request(url, init)
 }
 
-function bodyOf(message: IncomingMessage): ReadableStream<Uint8Array> {
+function bodyOf(message: IncomingMessage, response: ServerResponse): ReadableStream<Uint8Array> {
   // A body that is too large must not end the connection before the response.
   const chunks: AsyncIterator<Uint8Array> = message.iterator({ destroyOnReturn: false })
+  // Node discards the rest only if no one began to read. The next request of the connection waits behind it.
+  response.once('close', async () => {
+    await chunks.return?.()
+    message.resume()
+  })
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next()
       if (done) controller.close()
       else controller.enqueue(value)
-    },
-    async cancel() {
-      await chunks.return?.()
     },
   })
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { createServer, request, type Server } from 'node:http'
+import { Agent, createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { getRequestListener } from '@hono/node-server'
 import { MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
@@ -136,6 +137,20 @@ describe.each(ADAPTERS)('$adapter', ({ load, sockets = true, cors = true }) => {
     'rejects an oversized body of %s with 413 before it has arrived completely',
     async (path) => {
       expect(await sendEndlessBody(host, { path, cookie: ada.cookie })).toBe(413)
+    },
+  )
+
+  test.each(['/trpc/say', '/api/auth/update-user'])(
+    'serves the next request after an oversized body of %s, on the same connection or another one',
+    async (path) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      onTestFinished(() => agent.destroy())
+      const body = JSON.stringify('x'.repeat(16 * MAX_PAYLOAD_BYTES))
+      const rejected = await send(host, { path, cookie: ada.cookie, agent, body })
+      expect(rejected).toBe(413)
+      const next = () => send(host, { path: '/trpc/health', cookie: ada.cookie, agent })
+      // Some servers close the connection.
+      expect(await next().catch(next)).toBe(200)
     },
   )
 
@@ -296,6 +311,21 @@ test('express.json() before our handler leaves no body to read', async () => {
   const signIn = await visitor.post('/api/auth/sign-in/email', { email: 'a@example.com', password: 'x' })
   expect([signIn.status, (await signIn.json()).code]).toEqual([400, 'INVALID_INPUT'])
 })
+
+/** Sends a request with a complete body, and returns the status of the response. */
+async function send(
+  host: Host,
+  { path, cookie, agent, body }: { path: string; cookie: string; agent: Agent; body?: string },
+): Promise<number | undefined> {
+  const headers = { cookie, origin: ORIGIN, 'content-type': 'application/json' }
+  const method = body === undefined ? 'GET' : 'POST'
+  const sending = request(`http://${host}${path}`, { method, headers, agent })
+  const received = once(sending, 'response')
+  sending.end(body)
+  const [response] = await received
+  await text(response)
+  return response.statusCode
+}
 
 /**
  * Sends the start of a body and waits for a response. A server that reads the whole body first never

@@ -96,19 +96,24 @@ test.each(['a host', '[', 'app.example:port'])('rejects the host %s', async (hos
   expect(rejected).toEqual({ status: 400, body: 'Bad Request' })
 })
 
-test('a body that is not read to its end still gets its response', async () => {
-  const port = await serve(async ({ body }) => {
-    const reader = body?.getReader()
-    await reader?.read()
-    await reader?.cancel()
+type Reader = ReadableStreamDefaultReader<Uint8Array>
+
+test.each<{ name: string; read: (reader: Reader) => unknown }>([
+  { name: 'was never read', read: () => {} },
+  { name: 'was read in part', read: (reader) => reader.read() },
+  { name: 'was canceled', read: async (reader) => (await reader.read()) && reader.cancel() },
+])('the response and the next request pass a body that $name', async ({ read }) => {
+  const port = await serve(async ({ method, body }) => {
+    if (method === 'GET') return new Response('The next one')
+    if (body) await read(body.getReader())
     return new Response('Too large', { status: 413 })
   })
   const length = 1_000_000
-  const head = ['POST /api/note HTTP/1.0', HOST, `Content-Length: ${length}`, '', '']
-  expect(await send(port, ...head.slice(0, -1), 'x'.repeat(length))).toEqual({
-    status: 413,
-    body: 'Too large',
-  })
+  const head = ['POST /api/note HTTP/1.1', HOST, `Content-Length: ${length}`, '']
+  const next = ['GET /api/note HTTP/1.0', HOST, '', '']
+  const { status, body } = await send(port, ...head, 'x'.repeat(length) + next.join('\r\n'))
+  expect(status).toBe(413)
+  expect(body).toMatch(/Too large[\s\S]+The next one$/)
 })
 
 describe('the signal of a request', () => {
