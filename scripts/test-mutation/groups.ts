@@ -97,7 +97,10 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   },
   'trpc-sockets': {
     mutate: [`${TRPC}/src/server/{${SOCKETS}}.ts`],
-    tests: [`${TRPC}/test/server/{guard-socket.alone,socket-limits,web-socket-options}.test.ts`],
+    tests: [
+      `${TRPC}/test/server/{guard-socket.alone,open-calls,socket-limiter.alone,socket-limits}.test.ts`,
+      `${TRPC}/test/server/{telemetry.alone,web-socket-options}.test.ts`,
+    ],
     isolate: true,
   },
 }

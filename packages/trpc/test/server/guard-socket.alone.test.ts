@@ -334,8 +334,10 @@ describe('a socket that is about to be closed', () => {
     }
   }
 
-  test('is closed once, even if many calls are rejected', async () => {
+  test('is closed once, even if many calls are rejected, and soon if no other call is open', async () => {
     const { close, hangUp } = await rejectTwice()
+    await vi.advanceTimersByTimeAsync(100)
+    expect(close).toHaveBeenCalledOnce()
     await vi.advanceTimersByTimeAsync(10_000)
     expect(close).toHaveBeenCalledExactlyOnceWith(4403, 'ACCOUNT_BANNED')
     hangUp()

@@ -593,7 +593,7 @@ describe('the limits', () => {
     const wss = new WebSocketServer({ noServer: true })
     verifyClient.call({}, { req: { headers: {}, url: '/', socket: {} as never } }, callback)
     expect(callback).toHaveBeenCalledWith(false, 500, 'Internal Server Error')
-    expect(error).toHaveBeenCalledWith(expect.stringContaining('verifyClient'))
+    expect(error).toHaveBeenCalledWith(expect.stringMatching(/called by ws 8\.7 or later. If you wrap it/))
     wss.close()
     await close()
   })
@@ -602,13 +602,14 @@ describe('the limits', () => {
     const { config, close } = await createTestAuth()
     vi.spyOn(console, 'warn').mockImplementation(() => {})
     const options = webSocketOptions(config)
+    const callback = vi.fn()
     const servers = [0, 1].map(() => new WebSocketServer({ noServer: true, ...options }))
     const classes = servers.map((wss) => {
       const send = () =>
         options.verifyClient.call(
           wss.options,
           { req: { headers: { origin: config.baseUrl }, url: '/', socket: new Socket() } },
-          () => {},
+          callback,
         )
       send()
       const Limited = wss.options.WebSocket
@@ -618,6 +619,8 @@ describe('the limits', () => {
       return Limited
     })
     expect(classes[0]).not.toBe(classes[1])
+    for (const call of callback.mock.calls) expect(call).toEqual([true])
+    expect(callback).toHaveBeenCalledTimes(4)
     for (const wss of servers) wss.close()
     await close()
   })

@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { baseEmit, baseSend, type LimitedSocket, SocketLimiter } from '../../src/server/socket-limiter.ts'
+import { socketLimits, type WebSocketLimits } from '../../src/server/socket-limits.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** A limiter, and what it does to its socket. */
+function open(limits: WebSocketLimits = {}) {
+  const done: string[] = []
+  const socket: LimitedSocket & { readyState: number } = {
+    readyState: 1,
+    bufferedAmount: 0,
+    emit: () => true,
+    send() {},
+    pause: () => void done.push('pause'),
+    resume: () => void done.push('resume'),
+    close(code: number, reason: string) {
+      this.readyState = 2
+      done.push(`close ${code} ${reason}`)
+    },
+    terminate: () => void done.push('terminate'),
+    [baseEmit](event: string, [frame]: readonly unknown[]) {
+      done.push(frame === undefined ? event : `${event} ${frame}`)
+      return true
+    },
+    [baseSend]: ([frame]: readonly unknown[]) => void done.push(`send ${frame}`),
+  }
+  const limiter = new SocketLimiter(socket, {
+    ...socketLimits(limits),
+    onLimited: () => void done.push('limited'),
+  })
+  const receive = (text: string) => limiter.emit('message', [Buffer.from(text), false])
+  const state = () => ({ calls: limiter.hasCalls(), open: limiter.hasOpenCalls() })
+  return { limiter, done, receive, state, end: () => limiter.emit('close', []) }
+}
+
+const QUERY = '{"id":1,"method":"query"}'
+const ANSWER = '{"id":1,"result":{"type":"data"}}'
+const SUBSCRIPTION = '{"id":2,"method":"subscription"}'
+
+describe('a socket has', () => {
+  test('calls until they are answered', () => {
+    const { limiter, receive, state } = open()
+    expect(state()).toEqual({ calls: false, open: false })
+    receive(QUERY)
+    expect(state()).toEqual({ calls: true, open: true })
+    limiter.send([ANSWER])
+    expect(state()).toEqual({ calls: false, open: false })
+  })
+
+  test('an open call, but none to answer, with a subscription', () => {
+    const { receive, state } = open()
+    receive(SUBSCRIPTION)
+    expect(state()).toEqual({ calls: false, open: true })
+  })
+
+  test('calls while a frame waits for its turn', () => {
+    const { done, receive, state } = open({ framesPer100Ms: 1 })
+    receive('PING')
+    expect(state()).toEqual({ calls: false, open: false })
+    receive('PONG')
+    expect(state()).toEqual({ calls: true, open: true })
+    vi.advanceTimersByTime(100)
+    expect(state()).toEqual({ calls: false, open: false })
+    expect(done).toEqual(['message PING', 'pause', 'message PONG', 'resume'])
+  })
+})
+
+describe('a socket over a limit', () => {
+  const overLimit = () => {
+    const opened = open({ framesPer100Ms: 3, maxSubscriptions: 1 })
+    // Twice as many may wait for their start. The third closes the socket, and two more frames wait.
+    for (const id of [1, 2, 3, 4, 5]) opened.receive(`{"id":${id},"method":"subscription"}`)
+    return opened
+  }
+
+  test('is closed with 4429, and terminated a second later', () => {
+    const { done } = overLimit()
+    expect(done.slice(2)).toEqual(['limited', 'close 4429 RATE_LIMITED', 'pause'])
+    vi.advanceTimersByTime(999)
+    expect(done).not.toContain('terminate')
+    vi.advanceTimersByTime(1)
+    expect(done).toContain('terminate')
+  })
+
+  test('is not terminated if it closes before', () => {
+    const { done, end } = overLimit()
+    end()
+    vi.advanceTimersByTime(60_000)
+    expect(done.slice(5)).toEqual(['close'])
+  })
+
+  test('keeps no frame that waits', () => {
+    const { state, limiter } = overLimit()
+    for (const id of [1, 2]) limiter.send([`{"id":${id},"error":{}}`])
+    expect(state()).toEqual({ calls: false, open: false })
+  })
+
+  test('is closed once', () => {
+    const { done, limiter } = overLimit()
+    limiter.onOverBudget()
+    expect(done.filter((each) => each.startsWith('close'))).toHaveLength(1)
+  })
+})
+
+describe('a socket that breaks the protocol', () => {
+  test('is no longer read, and terminated a second later', () => {
+    const { done, limiter } = open()
+    limiter.emit('error', [])
+    expect(done).toEqual(['error'])
+    vi.advanceTimersByTime(0)
+    expect(done).toEqual(['error', 'pause'])
+    vi.advanceTimersByTime(1_000)
+    expect(done).toEqual(['error', 'pause', 'terminate'])
+  })
+
+  test('is not terminated if it closes before', () => {
+    const { done, limiter, end } = open()
+    limiter.emit('error', [])
+    end()
+    vi.advanceTimersByTime(60_000)
+    expect(done).not.toContain('terminate')
+  })
+})
+
+describe('a socket with a deadline', () => {
+  const openWithDeadline = () => {
+    const opened = open({ authenticateWithinMs: 500 })
+    opened.limiter.emit('open', [])
+    return opened
+  }
+
+  test('is closed with 4408, which is no limit', () => {
+    const { done } = openWithDeadline()
+    vi.advanceTimersByTime(500)
+    expect(done).toEqual(['open', 'close 4408 Not authenticated in time'])
+  })
+
+  test('stays open once its user has passed both steps', () => {
+    const { done, limiter } = openWithDeadline()
+    limiter.authenticated()
+    vi.advanceTimersByTime(60_000)
+    expect(done).toEqual(['open'])
+  })
+
+  test('needs no close if it has closed', () => {
+    const { done, end } = openWithDeadline()
+    end()
+    vi.advanceTimersByTime(60_000)
+    expect(done).toEqual(['open', 'close'])
+  })
+})
