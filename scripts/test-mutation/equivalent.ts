@@ -303,6 +303,18 @@ export const EQUIVALENT: readonly Equivalent[] = [
     reason: 'An error without a reason reaches the last line, which throws it, too.',
   },
   {
+    file: 'trpc/src/server/guard-stream.ts',
+    line: 'await iterator.return?.()',
+    mutant: 'await iterator.return()',
+    reason: 'An error of the clean-up is ignored.',
+  },
+  {
+    file: 'trpc/src/server/open-calls.ts',
+    line: "const mayBeSubscription = frame.includes('subscription') || frame.includes(0x5c)",
+    mutant: 'const mayBeSubscription = frame.includes("") || frame.includes(0x5c)',
+    reason: 'Every frame is then parsed, with the same result. The check saves time.',
+  },
+  {
     file: 'trpc/src/server/split-frame.ts',
     line: 'for (let index = start; index < frame.length; index++) {',
     mutant: 'for (let index = start; index <= frame.length; index++) {',

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import type { TestSession } from '@sallyport/core/testing'
 import { observable } from '@trpc/server/observable'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { guardIterable, guardObservable } from '../../src/server/guard-stream.ts'
+import { guardIterable, guardObservable, guardPromise } from '../../src/server/guard-stream.ts'
 import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -363,4 +363,16 @@ describe('guardIterable', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(unseen).not.toHaveBeenCalled()
   })
+})
+
+test('guardPromise rejects at once if the session has already ended', async () => {
+  const ended = new Error('the session has ended')
+  const lease = {
+    signal: AbortSignal.abort(ended),
+    pending: () => null,
+    withReason: (error: unknown) => error,
+    end: vi.fn<() => void>(),
+  }
+  await expect(guardPromise(new Promise(() => {}), { openStream: () => lease })).rejects.toBe(ended)
+  expect(lease.end).toHaveBeenCalledOnce()
 })

@@ -32,7 +32,7 @@ function open(limits: WebSocketLimits = {}) {
   })
   const receive = (text: string) => limiter.emit('message', [Buffer.from(text), false])
   const state = () => ({ calls: limiter.hasCalls(), open: limiter.hasOpenCalls() })
-  return { limiter, done, receive, state, end: () => limiter.emit('close', []) }
+  return { limiter, socket, done, receive, state, end: () => limiter.emit('close', []) }
 }
 
 const QUERY = '{"id":1,"method":"query"}'
@@ -64,6 +64,63 @@ describe('a socket has', () => {
     vi.advanceTimersByTime(100)
     expect(state()).toEqual({ calls: false, open: false })
     expect(done).toEqual(['message PING', 'pause', 'message PONG', 'resume'])
+  })
+})
+
+describe('a frame', () => {
+  test('of several calls is delivered call by call', () => {
+    const { limiter, done, state } = open()
+    expect(limiter.emit('message', [Buffer.from(`[${QUERY},${SUBSCRIPTION}]`), false])).toBe(true)
+    expect(done).toEqual([`message ${QUERY}`, `message ${SUBSCRIPTION}`])
+    expect(state()).toEqual({ calls: true, open: true })
+  })
+
+  test.each([
+    ['is binary', [Buffer.from(`[${QUERY}]`), true]],
+    ['has parts', [[Buffer.from(`[${QUERY}]`)], false]],
+  ])('that %s is delivered as it is, and opens no call', (_name, args) => {
+    const { limiter, done, state } = open()
+    limiter.emit('message', args)
+    expect(done).toEqual([`message [${QUERY}]`])
+    expect(state()).toEqual({ calls: false, open: false })
+  })
+
+  test.each(['ping', 'pong'])('of a %s opens no call', (event) => {
+    const { limiter, done, state } = open()
+    limiter.emit(event, [Buffer.from(QUERY)])
+    expect(done).toEqual([`${event} ${QUERY}`])
+    expect(state()).toEqual({ calls: false, open: false })
+  })
+})
+
+describe('a stream may read its source', () => {
+  test('unless more bytes wait for the client than the limit, until they no longer do', async () => {
+    const { limiter, socket } = open({ pauseAboveBytes: 10 })
+    Object.assign(socket, { bufferedAmount: 10 })
+    expect(limiter.writable()).toBeNull()
+    Object.assign(socket, { bufferedAmount: 11 })
+    const written = vi.fn<() => void>()
+    const waiting = limiter.writable()
+    expect(limiter.writable()).toBe(waiting)
+    void waiting?.then(written)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(written).not.toHaveBeenCalled()
+    Object.assign(socket, { bufferedAmount: 10 })
+    await vi.advanceTimersByTimeAsync(20)
+    expect(written).toHaveBeenCalledOnce()
+    Object.assign(socket, { bufferedAmount: 11 })
+    expect(limiter.writable()).not.toBeNull()
+  })
+
+  test('once the socket closes', async () => {
+    const { limiter, socket } = open({ pauseAboveBytes: 10 })
+    Object.assign(socket, { bufferedAmount: 11 })
+    const written = vi.fn<() => void>()
+    void limiter.writable()?.then(written)
+    socket.readyState = 3
+    await vi.advanceTimersByTimeAsync(20)
+    expect(written).toHaveBeenCalledOnce()
+    expect(limiter.writable()).toBeNull()
   })
 })
 
