@@ -40,7 +40,7 @@ export default defineConfig(({ mode }) => ({
     // Child processes and real servers on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // The default leaves one core idle. With four workers on two cores, the processes of tests wait for a core.
+    // The default leaves one core idle. With four workers on two cores, tests wait for a core.
     maxWorkers: Math.max(3, availableParallelism() - 1),
     // No secret in any log, error body, URL or database: checked after every test file.
     setupFiles: ['packages/core/test/leaks/setup.ts'],

@@ -26,7 +26,7 @@ const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
 /** HTTP, WebSocket, and server-sent events. */
 const TRANSPORTS = 3
 const VICTIMS_AT_ONCE = 12
-/** The changes of one admin wait for each other. On a slow machine, a longer queue would reach the timeout. */
+/** The changes of one admin wait for each other. On a slow machine, a longer queue could time out. */
 const REVOCATIONS_AT_ONCE = 8
 /** Users who call while streams end. */
 const BYSTANDERS = 32
