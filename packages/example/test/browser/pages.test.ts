@@ -87,7 +87,7 @@ describe('the Content-Security-Policy', () => {
     const { context } = await guest()
     const policies = await Promise.all(
       ['/sign-in', '/sign-in', '/gate'].map(async (path) => {
-        const answer = await context.request.get(path)
+        const answer = await context.request.get(path, { maxRetries: 1 })
         const policy = answer.headers()['content-security-policy'] ?? ''
         const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
         const scripts = (await answer.text()).match(/<script(?! type="application\/json")[^>]*/g) ?? []
@@ -150,7 +150,7 @@ test('scripts and styles are compressed, cached, and not sniffed', async () => {
     )
   expect(urls.length).toBe(2)
   for (const url of urls)
-    expect((await context.request.get(url)).headers()).toMatchObject({
+    expect((await context.request.get(url, { maxRetries: 1 })).headers()).toMatchObject({
       'content-encoding': 'gzip',
       'cache-control': 'public, max-age=31536000, immutable',
       'x-content-type-options': 'nosniff',
@@ -159,7 +159,7 @@ test('scripts and styles are compressed, cached, and not sniffed', async () => {
 
 test('a signed-in user is redirected from the sign-in page', async () => {
   const { context } = await admin()
-  const answer = await context.request.get('/sign-in', { maxRedirects: 0 })
+  const answer = await context.request.get('/sign-in', { maxRedirects: 0, maxRetries: 1 })
   expect(answer.status()).toBe(302)
   expect(answer.headers()).toMatchObject({ location: '/notes', 'cache-control': 'private, no-store' })
 })
