@@ -159,9 +159,7 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
       })
     }
     for (const { stream } of watchers) stream.close()
-    // A lookup may time out, if this process and the nodes share one or two cores with others.
-    const timedOut = '503 SESSIONS_UNAVAILABLE'
-    expect(Object.keys(load.answers).filter((answer) => answer !== timedOut)).toEqual(['200'])
+    expect(Object.keys(load.answers)).toEqual(['200'])
     // Without notifications they would end with the lease, after half of its 5 seconds on average.
     expect(times.p50).toBeLessThan(1_000)
     if (IS_FULL) expect(times.p99).toBeLessThan(250)
