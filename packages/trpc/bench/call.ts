@@ -1,9 +1,9 @@
 /**
  * Measures what a guard costs against its bound: the same procedure behind an async middleware that does
  * nothing but add one member to the context. 32 connections, each with 62 sessions that no other one has.
- * Prints the median and the range of nine runs that take turns, in calls a second of a saturated server, and
- * in its processor time. On a shared machine, the processor time is the fairer one. With `--profile`, prints
- * which code takes that time instead.
+ * Prints the median and the range of 61 short runs that take turns, in calls a second of a saturated server,
+ * and in its processor time. On a shared machine, the processor time is the fairer one. With `--profile`,
+ * prints which code takes that time instead.
  */
 import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'

@@ -117,7 +117,6 @@ describe('the last way to sign in is a passkey', () => {
   const [codes, provider] = [emailCode({ sendEmail: async () => {} }), { ...CLIENT, issuer: acme.issuer }]
 
   test.each<{ title: string; plugins: AuthPlugin[]; verified?: true; account?: object; status: string }>([
-    { title: 'after the password was removed', plugins: [], status: '409 LAST_WAY_IN' },
     { title: 'if nobody sends codes to the email', plugins: [], verified: true, status: '409 LAST_WAY_IN' },
     { title: 'if the email is not verified', plugins: [codes], status: '409 LAST_WAY_IN' },
     { title: 'unless codes are sent to a verified email', plugins: [codes], verified: true, status: '200' },

@@ -34,7 +34,7 @@ export async function openPage(page: Page, path: string): Promise<string> {
   return answer === null ? '' : await answer.text()
 }
 
-/** Waits until the buttons of the page work, also if it is loaded only then. */
+/** Waits until React has hydrated the page that is open or about to open, so its buttons work. */
 export async function hydrated(page: Page): Promise<void> {
   await page.waitForFunction(isHydrated, undefined, { polling: 20 })
 }

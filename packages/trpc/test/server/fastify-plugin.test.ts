@@ -117,14 +117,20 @@ test.each<{ name: string; read: (reader: Reader) => unknown }>([
 })
 
 describe('the signal of a request', () => {
-  test('aborts when the client disconnects before its response', async () => {
+  test.each([
+    { request: 'GET', lines: ['GET /api/note HTTP/1.0', HOST, '', ''] },
+    {
+      request: 'POST, in its body,',
+      lines: ['POST /api/note HTTP/1.0', HOST, 'Content-Length: 9', '', 'text'],
+    },
+  ])('of a $request aborts when the client disconnects before its response', async ({ lines }) => {
     const received = deferred<AbortSignal>()
     const port = await serve(({ signal }) => {
       received.resolve(signal)
       return new Promise(() => {})
     })
     const socket = connect(port, '127.0.0.1')
-    socket.write(['GET /api/note HTTP/1.0', HOST, '', ''].join('\r\n'))
+    socket.write(lines.join('\r\n'))
     const signal = await received.promise
     expect(signal.aborted).toBe(false)
     socket.destroy()

@@ -31,26 +31,21 @@ describe('leases', () => {
     return { renewals: new Renewals<{ renew(): void }>(), leases, renewed }
   }
 
-  test('that are due together are renewed in chunks of 500, all within a second', () => {
-    const { renewals, leases, renewed } = create(10_000)
+  test.each([
+    { count: 1_100, pauseMs: 100, pauses: 2 },
+    // All within a second.
+    { count: 10_000, pauseMs: 50, pauses: 19 },
+  ])('that are due together, $count, are renewed by 500 every $pauseMs ms', ({ count, pauseMs, pauses }) => {
+    const { renewals, leases, renewed } = create(count)
     for (const lease of leases) renewals.keep(lease)
     vi.advanceTimersByTime(1_999)
     expect(renewed).toHaveLength(0)
-    vi.advanceTimersByTime(1)
+    vi.advanceTimersByTime(pauseMs)
     expect(renewed).toHaveLength(500)
-    vi.advanceTimersByTime(50)
+    vi.advanceTimersByTime(1)
     expect(renewed).toHaveLength(1_000)
-    vi.advanceTimersByTime(900)
+    vi.advanceTimersByTime((pauses - 1) * pauseMs)
     expect(renewed).toEqual(leases.map((_, id) => id))
-  })
-
-  test('are renewed every 100 ms if there are few', () => {
-    const { renewals, leases, renewed } = create(600)
-    for (const lease of leases) renewals.keep(lease)
-    vi.advanceTimersByTime(2_099)
-    expect(renewed).toHaveLength(500)
-    vi.advanceTimersByTime(1)
-    expect(renewed).toHaveLength(600)
   })
 
   test('are renewed every two seconds, until they are dropped', () => {

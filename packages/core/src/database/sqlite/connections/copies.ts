@@ -31,8 +31,9 @@ interface CopyWatch {
  * @throws ConfigurationError if another library has the file open
  */
 export function watchCopies(file: OpenFile): CopyWatch {
-  const opened = inodeOf(file.path)
-  const conflicting = connectionsTo(opened).find((other) => other !== file.library)
+  const { path, library } = file
+  const opened = inodeOf(path)
+  const conflicting = connectionsTo(opened).find((other) => other !== library)
   if (conflicting !== undefined) throw twoCopies(file, [conflicting])
   const before = findCopies(file)
   if (before.unknown > 0 && !file.wasLoaded) throw twoCopies(file, before.others)
