@@ -154,7 +154,8 @@ export function createApi<Plugins extends readonly AuthPlugin[]>(
       const server = await connect()
       const request = toEndpointRequest(options, server)
       const context = createContext({ origin: 'mutation', caller: 'anyone', path }, request, server)
-      const session = await beginSession(userId, context, { rememberMe, amr, acr })
+      // What an unknown browser means is up to the app, which may not even act for one.
+      const session = await beginSession(userId, { ...context, browsers: [] }, { rememberMe, amr, acr })
       const { body, cookies } = withTransport(context, session)
       return { ...body, headers: toHeaders(cookies) }
     }

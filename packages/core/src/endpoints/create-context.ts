@@ -56,7 +56,7 @@ export function createContext(
     encryptionKeys: definition.encryptionKeys,
     waysIn: definition.plugins.flatMap(({ canSignIn = [] }) => canSignIn),
     secondFactors: definition.plugins.flatMap(({ secondFactor = [] }) => secondFactor),
-    afterSecondFactor: definition.plugins.flatMap(({ afterSecondFactor = [] }) => afterSecondFactor),
+    browsers: definition.plugins.flatMap(({ browsers = [] }) => browsers),
     database,
     request,
     address,

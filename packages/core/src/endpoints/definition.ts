@@ -10,7 +10,7 @@ import { ENDPOINT_ERRORS, type RejectionTable } from '../protocol/endpoint-error
 import { ConfigurationError } from '../protocol/errors.ts'
 import { REASONS } from '../protocol.ts'
 import type { SessionColumns, UserColumns } from './declared-columns.ts'
-import type { AfterSecondFactor, CanSignIn, Endpoint, SecondFactor } from './endpoint.ts'
+import type { BrowserMemory, CanSignIn, Endpoint, SecondFactor } from './endpoint.ts'
 import { sessionFields } from './plain-schemas.ts'
 import { userFields } from './user-record.ts'
 
@@ -41,8 +41,8 @@ export interface AuthPlugin<
   readonly canSignIn?: CanSignIn
   /** A factor that a sign-in must prove too, if the user has it. */
   readonly secondFactor?: SecondFactor
-  /** Runs after a second factor has completed a sign-in, such as to remember the browser. */
-  readonly afterSecondFactor?: AfterSecondFactor
+  /** Remembers the browsers that sign in, by any plugin. */
+  readonly browsers?: BrowserMemory
   /** True if it encrypts secrets: `createAuth` then throws without `encryptionKeys`. @default false */
   readonly needsEncryptionKeys?: boolean
 }

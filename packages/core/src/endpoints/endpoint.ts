@@ -40,15 +40,22 @@ export interface EndpointContext {
   readonly waysIn: readonly CanSignIn[]
   /** The second factors of all plugins. */
   readonly secondFactors: readonly SecondFactor[]
-  /** What the plugins do after a second factor has completed a sign-in. */
-  readonly afterSecondFactor: readonly AfterSecondFactor[]
+  /** The browsers that the plugins remember. */
+  readonly browsers: readonly BrowserMemory[]
 }
 
 /** Returns whether a user can sign in with a plugin, such as with a password or a linked provider. */
 export type CanSignIn = (userId: string, db: AuthKysely) => Promise<boolean>
 
-/** Runs after a second factor has completed a sign-in that a plugin began. Returns `Set-Cookie` values. */
-export type AfterSecondFactor = (userId: string, context: EndpointContext) => Promise<readonly string[]>
+/** The browsers of each user that a plugin remembers, whichever way they sign in. */
+export interface BrowserMemory {
+  /** Returns whether this browser has signed in to the account before. */
+  isKnown(userId: string, context: EndpointContext): Promise<boolean>
+  /** Remembers this browser, which has just signed in. Returns `Set-Cookie` values. */
+  remember(userId: string, context: EndpointContext): Promise<readonly string[]>
+  /** Tells the user, after the response, that an unknown browser signed in, or lacks only a second factor. */
+  report?(userId: string, context: EndpointContext): void
+}
 
 /** A second factor of a plugin. */
 export interface SecondFactor {

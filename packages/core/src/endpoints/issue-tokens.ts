@@ -5,10 +5,10 @@ import { SECOND_FACTORS } from '../session/authentication-methods.ts'
 import type { EndpointContext } from './endpoint.ts'
 import { consumeChallenge, createChallenge, type OpenChallenge } from './sign-in-challenge.ts'
 
-export type SignInOptions = Pick<
-  NewSessionOptions,
-  'acr' | 'amr' | 'authorize' | 'knownDevice' | 'rememberMe'
->
+export interface SignInOptions extends Pick<NewSessionOptions, 'acr' | 'amr' | 'authorize' | 'rememberMe'> {
+  /** If true, an unknown browser isn't reported, such as after signing up. @default false */
+  isExpected?: boolean
+}
 
 /**
  * Begins a session for a user who has just proved who they are, and responds with its tokens.
@@ -17,18 +17,37 @@ export type SignInOptions = Pick<
 export async function beginSession(
   userId: string,
   context: EndpointContext,
-  options: SignInOptions = {},
+  { isExpected = false, ...options }: SignInOptions = {},
 ): Promise<TokenResult> {
-  const { config, database, address, request, sessionCookie: replaces } = context
+  const { config, database, address, request, sessionCookie: replaces, browsers } = context
+  const knownDevice = await isKnownBrowser(userId, context)
+  const report = () => {
+    if (isExpected || knownDevice === true) return
+    for (const memory of browsers) memory.report?.(userId, context)
+  }
   const methods = await missingFactors(userId, context, options)
   if (methods.length > 0) {
     const challenge = await createChallenge({ userId, methods, ...options }, context)
+    // The first factor was right, so its owner gets an email even if the second one never follows.
+    report()
     throw new AuthError('FACTOR_REQUIRED', { challenge })
   }
   const id = crypto.randomUUID()
   const issue = await prepareTokens({ id, userId }, context)
-  const browser = { address, userAgent: request.header('user-agent'), replaces }
-  return issue(await createSession(database, { ...options, ...browser, id, userId, config }))
+  const browser = { address, userAgent: request.header('user-agent'), replaces, knownDevice }
+  const session = await createSession(database, { ...options, ...browser, id, userId, config })
+  const { body, cookies } = await issue(session)
+  report()
+  const remembered: string[] = []
+  for (const memory of browsers) remembered.push(...(await memory.remember(userId, context)))
+  return { body, cookies: [...cookies, ...remembered] }
+}
+
+/** Null if no plugin remembers browsers, and for a program with the session header. */
+async function isKnownBrowser(userId: string, context: EndpointContext): Promise<boolean | null> {
+  if (context.browsers.length === 0 || context.sessionTransport === 'header') return null
+  for (const memory of context.browsers) if (await memory.isKnown(userId, context)) return true
+  return false
 }
 
 /** Completes a sign-in whose second factor the user has just proved by this method. */
@@ -37,17 +56,17 @@ export async function completeSignIn(
   method: string,
   context: EndpointContext,
 ): Promise<TokenResult> {
-  const { body, cookies } = await beginSession(userId, context, {
+  return beginSession(userId, context, {
     acr,
     amr: [...amr, method],
     rememberMe,
+    // Reported with the first factor.
+    isExpected: true,
     async authorize(trx) {
       await authorize?.(trx)
       await consumeChallenge(trx, id)
     },
   })
-  const more = await Promise.all(context.afterSecondFactor.map((run) => run(userId, context)))
-  return { body, cookies: [...cookies, ...more.flat()] }
 }
 
 /** Returns the methods one of which must complete the sign-in; empty if it is complete. */

@@ -93,7 +93,10 @@ export type AuthEvent =
       readonly type: 'session.created'
       readonly address: string | null
       readonly userAgent: string | null
-      /** Whether the account knew the browser. Null for the app's own code, or with the session header. */
+      /**
+       * Whether the account knew the browser. Null without a plugin that remembers browsers, for the app's
+       * own code, for anonymous users, and with the session header.
+       */
       readonly knownDevice: boolean | null
     })
   /** A new JWT was issued; `renewed` if the session was extended too. */

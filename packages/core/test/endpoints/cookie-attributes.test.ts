@@ -51,7 +51,7 @@ describe.each(SHARED)('with $options', ({ options, suffix, names, other }) => {
     const { auth, post, refresh } = await open()
     const user = { name: 'Ada', email: 'ada@example.com', password: TEST_PASSWORD }
     const set = (await post('/sign-up/email', '', user)).headers.getSetCookie()
-    expect(set.map((cookie) => cookie.split('=')[0])).toEqual(names)
+    expect(set.map((cookie) => cookie.split('=')[0])).toEqual([...names, `${names[2]}-email`])
     for (const cookie of set) expect(cookie).toMatch(new RegExp(`; Max-Age=\\d+; ${suffix}$`))
     const [jwt, session] = names
     const cleared = [jwt, session].map((name) => `${name}=; Max-Age=0; ${suffix}`)
@@ -76,7 +76,10 @@ describe.each(SHARED)('with $options', ({ options, suffix, names, other }) => {
     await isOwn(post(ENDPOINTS.signInEmailCode.path, requested, { code }), ['-email', '-email-code'])
     const totp = await insertTotp(auth, [userId])
     const challenge = await insertChallenge(auth, userId)
-    await isOwn(post(ENDPOINTS.signInTotp.path, '', { ...totp, challenge, trustDevice: true }), ['-trusted'])
+    await isOwn(post(ENDPOINTS.signInTotp.path, '', { ...totp, challenge, trustDevice: true }), [
+      '-email',
+      '-trusted',
+    ])
   })
 
   test.each([other, 'service.session'])('ignores a session cookie named %s', async (name) => {

@@ -1,13 +1,21 @@
+import type { AuthEvent } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { everyPasswordOption } from '../support/every-plugin.ts'
 import { insertTotp } from '../support/insert-totp.ts'
+import { createOutbox } from '../support/outbox.ts'
 import { openSignInServer, SIGN_IN_METHODS, startSignInWorld } from '../support/sign-in-methods.ts'
 import type { MadeUser } from '../support/user-maker.ts'
-import { type Browser, openBrowser } from './oauth/browser.ts'
+import { type Browser, newPerson, openBrowser } from './oauth/browser.ts'
 
 const world = await startSignInWorld()
-const auth = await createTestAuth({ emailPassword: everyPasswordOption, plugins: world.plugins })
+const { sendEmail, emails } = createOutbox()
+const events: AuthEvent[] = []
+const auth = await createTestAuth({
+  emailPassword: { ...everyPasswordOption, sendEmail },
+  plugins: world.plugins,
+  onEvent: async (event) => void events.push(event),
+})
 afterAll(() => auth.close())
 const server = await openSignInServer(auth, world)
 
@@ -17,6 +25,21 @@ const sessionOf = async (browser: Browser) => (await browser.call('getSession'))
 const ban = async (userId: string) => auth.ban(await auth.signIn({ userId }))
 const countSessions = async (userId: string) =>
   (await auth.db.selectFrom('session').select('id').where('userId', '=', userId).execute()).length
+
+/** Whether the account knew the browsers of its sessions. */
+const knownBrowsersOf = (userId: string) =>
+  events.flatMap((event) =>
+    event.type === 'session.created' && event.userId === userId ? [event.knownDevice] : [],
+  )
+
+/** Returns how many notices a user has got, once a later one has come. */
+async function countNotices({ email }: MadeUser): Promise<number> {
+  const notices = (to: string) => emails.filter((sent) => sent.kind === 'new-sign-in' && sent.to === to)
+  const other = await server.createUser()
+  await open().signIn(other.email)
+  await vi.waitFor(() => expect(notices(other.email)).toHaveLength(1))
+  return notices(email).length
+}
 
 async function expectAnonymous(browser: Browser): Promise<void> {
   expect((await browser.call('getSession')).status).toMatch(/^401 /)
@@ -55,6 +78,18 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, p
     await ban(user.userId)
     expect((await browser.call('getSession')).status).toBe('403 ACCOUNT_BANNED')
     expect((await browser.call('token')).status).toBe('403 ACCOUNT_BANNED')
+  })
+
+  test('tells the user of an unknown browser, unless an email or the app does, and remembers it', async () => {
+    const isOfApp = amr.includes('saml')
+    const notices = isOfApp || amr.includes('email') ? 0 : 1
+    expect(await signIn(browser)).toBe('200')
+    expect(knownBrowsersOf(user.userId).at(-1)).toBe(isOfApp ? null : false)
+    expect(await countNotices(user)).toBe(notices)
+    const { status } = await browser.signIn(user.email)
+    const isWhole = status === '200'
+    if (isWhole) expect(knownBrowsersOf(user.userId).at(-1)).toBe(!isOfApp)
+    expect(await countNotices(user)).toBe(notices + (isOfApp ? 1 : 0))
   })
 
   test('needs the second factor of the account, unless it proves one', async () => {
@@ -104,6 +139,18 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, p
   })
 })
 
+test('a user who signs up with a provider is not told of it', async () => {
+  world.acme.person = newPerson()
+  const browser = open()
+  await browser.go('signInOauth')
+  const { id, email } = (await browser.call('getSession')).body.user
+  expect(knownBrowsersOf(id)).toEqual([false])
+  expect(await countNotices({ userId: id, email })).toBe(0)
+  const laptop = open()
+  await laptop.go('signInOauth')
+  expect(await countNotices({ userId: id, email })).toBe(1)
+})
+
 describe('a session of an anonymous user', () => {
   let browser: Browser
   let userId: string
@@ -115,6 +162,20 @@ describe('a session of an anonymous user', () => {
   test('records no method', async () => {
     const row = await auth.db.selectFrom('session').select('amr').where('userId', '=', userId).execute()
     expect(row).toEqual([{ amr: null }])
+  })
+
+  test('leaves the browser known for the user before', async () => {
+    const user = await server.createUser()
+    await browser.call('signOut')
+    await browser.signIn(user.email)
+    await browser.call('signOut')
+    const before = browser.cookie
+    expect((await browser.call('signInAnonymous')).status).toBe('200')
+    expect(browser.cookie).toContain(before)
+    await browser.call('signOut')
+    await browser.signIn(user.email)
+    expect(browser.cookie).toContain(before)
+    expect(knownBrowsersOf(user.userId)).toEqual([false, true])
   })
 
   test('gets a new JWT once that has expired, and ends with a ban', async () => {

@@ -113,6 +113,8 @@ const FOR_ANYONE = {
 
 const nothing = () => ({})
 const both = ['service.jwt', 'service.session']
+/** With those by which `emailPassword()` and `emailCode()` know the browser. */
+const signedIn = [...both, 'service.device', 'service.device-email']
 
 const BEGIN_OAUTH = { provider: 'acme', redirectTo: '/home' }
 
@@ -287,14 +289,14 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     caller: 'ada',
     input: () => ({ name: 'Ada', email: `${crypto.randomUUID()}@example.com`, password: 'a rare password' }),
     aim: ({ ada: { email } }) => ({ input: { name: 'Eve', email, password: 'a rare password' } }),
-    cookies: { set: [...both, 'service.device'], cleared: [] },
+    cookies: { set: signedIn, cleared: [] },
     answers: { ...FOR_ANYONE, 'other user': '409 EMAIL_TAKEN' },
   },
   signInEmail: {
     caller: 'ada',
     input: ({ ada: { email } }) => ({ email, password: TEST_PASSWORD }),
     aim: ({ ada: { email } }) => ({ input: { email, password: 'not her password' } }),
-    cookies: { set: [...both, 'service.device'], cleared: [] },
+    cookies: { set: signedIn, cleared: [] },
     answers: {
       ...FOR_ANYONE,
       'other user': '401 INVALID_CREDENTIALS',
@@ -402,7 +404,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     aim: async ({ auth, bob }) => ({
       input: { ...(await insertTotp(auth, [bob.userId])), challenge: 'unknown' },
     }),
-    cookies: { set: [...both, 'service.device'], cleared: [] },
+    cookies: { set: signedIn, cleared: [] },
     answers: { ...FOR_ANYONE, 'other user': '400 CHALLENGE_INVALID', banned: '403 ACCOUNT_BANNED' },
   },
   reauthenticateTotp: {
@@ -449,7 +451,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     browserCookie: PASSKEY_COOKIE,
     // The response to a challenge that was for her session.
     aim: likeAda(assertionOfAda),
-    cookies: { set: both, cleared: [] },
+    cookies: { set: signedIn, cleared: [] },
     usesUp: ['passkeyChallenge', 'passkeyCredential'],
     answers: { ...FOR_ANYONE, 'other user': '400 PASSKEY_TIMEOUT', banned: '403 ACCOUNT_BANNED' },
   },
@@ -513,7 +515,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     browserCookie: EMAIL_CODE_COOKIE,
     // Bob's browser has requested the code, but he doesn't get Ada's mail.
     aim: async (scene) => ({ input: { ...(await emailCodeOfAda(scene)), code: 'BBBBBBBB' } }),
-    cookies: { set: [...both, 'service.device-email'], cleared: ['service.device-email-code'] },
+    cookies: { set: signedIn, cleared: ['service.device-email-code'] },
     usesUp: ['emailCode'],
     answers: { ...FOR_ANYONE, 'other user': '400 EMAIL_CODE_INVALID', banned: '403 ACCOUNT_BANNED' },
   },
@@ -579,7 +581,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     aim: async ({ auth, ada: { userId } }) => ({
       input: { ...(await insertOauthCode(auth, userId)), codeVerifier: 'A'.repeat(43) },
     }),
-    cookies: { set: both, cleared: [] },
+    cookies: { set: signedIn, cleared: [] },
     usesUp: ['oauthCode'],
     answers: { ...FOR_ANYONE, 'other user': '400 SIGN_IN_EXPIRED', banned: '403 ACCOUNT_BANNED' },
   },

@@ -35,7 +35,8 @@ export function signInAnonymous({ limits, pruneAfterDays }: Settings): Endpoint<
           const createdBefore = new Date(now.getTime() - pruneAfterDays * DAY_MS)
           await pruneAnonymousUsers(database, { createdBefore, now })
         })
-      return beginSession(userId, context)
+      // The browser stays known for the user who signed in before.
+      return beginSession(userId, { ...context, browsers: [] })
     },
   })
 }

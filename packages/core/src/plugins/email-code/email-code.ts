@@ -1,6 +1,7 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rateLimits } from '../internal.ts'
 import { hasVerifiedEmail } from './claim-account.ts'
+import { browsers } from './known-browser.ts'
 import { requestEmailCode } from './request.ts'
 import { DEFAULT_LIMITS, EMAIL_CODE_ERRORS, type EmailCodeOptions, type Settings } from './settings.ts'
 import { reauthenticateEmailCode, signInEmailCode } from './sign-in.ts'
@@ -27,6 +28,7 @@ export function emailCode(options: EmailCodeOptions): AuthPlugin<EmailCodeEndpoi
     migrations,
     expiringTables: ['emailCode', 'emailCodeBrowser'],
     canSignIn: hasVerifiedEmail,
+    browsers,
     endpoints: {
       requestEmailCode: requestEmailCode(settings),
       signInEmailCode: signInEmailCode(settings),

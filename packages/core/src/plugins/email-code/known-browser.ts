@@ -1,7 +1,16 @@
+import type { BrowserMemory } from '../../endpoints/endpoint.ts'
 import { type KnownBrowsers, knownBrowsers } from '../known-browsers.ts'
 
-/** How long a browser is known. */
-export const BROWSER_SECONDS: number = 180 * 24 * 60 * 60
+const LIFETIME_SECONDS = 180 * 24 * 60 * 60
 
-/** Browsers that have signed in by code. */
+/** Browsers that have signed in. */
 export const signedInBrowsers: KnownBrowsers = knownBrowsers('emailCodeBrowser', 'email')
+
+/** Remembers browsers for 180 days. */
+export const browsers: BrowserMemory = {
+  isKnown: async (userId, context) => (await signedInBrowsers.find(userId, context)) !== null,
+  remember: async (userId, context) =>
+    (await browsers.isKnown(userId, context))
+      ? []
+      : signedInBrowsers.remember({ userId, seconds: LIFETIME_SECONDS }, context),
+}

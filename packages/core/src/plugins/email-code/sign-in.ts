@@ -6,7 +6,6 @@ import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { claimAccount } from './claim-account.ts'
-import { BROWSER_SECONDS, signedInBrowsers } from './known-browser.ts'
 import { clearBindingCookie, type EmailProof, proofFields, proveMailbox } from './pending-code.ts'
 import { emailCodeError, type Settings } from './settings.ts'
 
@@ -31,16 +30,14 @@ export function signInEmailCode(settings: Settings): Endpoint<SignInEmailCodeInp
     async run({ rememberMe, ...proof }, context) {
       const email = await proveMailbox(proof, context, settings)
       const userId = await claimAccount(email, context, settings)
-      const browser = await signedInBrowsers.find(userId, context)
       const { body, cookies } = await beginSession(userId, context, {
         amr: ['email'],
         rememberMe,
-        knownDevice: context.sessionTransport === 'header' ? null : browser !== null,
+        // The user has just read the email with the code.
+        isExpected: true,
         authorize: (trx) => requireEmailOf(userId, { email, trx }),
       })
-      const known =
-        browser === null ? await signedInBrowsers.remember({ userId, seconds: BROWSER_SECONDS }, context) : []
-      return { body, cookies: [...cookies, ...known, clearBindingCookie(context)] }
+      return { body, cookies: [...cookies, clearBindingCookie(context)] }
     },
   })
 }

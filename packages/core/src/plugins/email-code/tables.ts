@@ -16,7 +16,7 @@ export type EmailCodeTables = {
     attempts: number
     expiresAt: Timestamp
   }
-  /** Browsers that have signed in by code. */
+  /** Browsers that have signed in. */
   emailCodeBrowser: KnownBrowserRow
 }
 

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../protocol/errors.ts'
 import { rateLimits } from '../internal.ts'
 import { hasPassword } from './accounts.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
-import { rememberDevice } from './known-device.ts'
+import { knownDevices } from './known-device.ts'
 import { deleteLinks, rejectReserved } from './links.ts'
 import { otherHashes } from './other-hashes.ts'
 import { changePassword, reauthenticate } from './own-password.ts'
@@ -91,7 +91,7 @@ export function emailPassword(
     },
     expiringTables: ['verification', 'knownDevice'],
     canSignIn: hasPassword,
-    afterSecondFactor: rememberDevice,
+    browsers: knownDevices(settings),
     endpoints: {
       signUpEmail: signUpEmail(settings),
       signInEmail: signInEmail(settings),

@@ -1,11 +1,12 @@
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
-import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import type { BrowserMemory, EndpointContext } from '../../endpoints/endpoint.ts'
 import { describeDevice } from '../../endpoints/session-list.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { findUser } from './accounts.ts'
 import type { SendEmail } from './send-email.ts'
+import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 const LIFETIME_SECONDS = 180 * 24 * 60 * 60
@@ -18,8 +19,27 @@ export async function readDevice(context: EndpointContext): Promise<string | nul
   return secret === null ? null : hashSecret(secret)
 }
 
+/** Remembers browsers for 180 days, and tells users of others that sign in. */
+export function knownDevices({ sendEmail }: Pick<Settings, 'sendEmail'>): BrowserMemory {
+  return {
+    isKnown: async (userId, context) =>
+      (await findDevice({ column: 'user.id', value: userId }, context)) !== null,
+    remember,
+    ...(sendEmail !== undefined && {
+      report: (userId, context) => notifyOfSignIn(userId, context, sendEmail),
+    }),
+  }
+}
+
 /** Like {@link readDevice}, but null unless this browser has signed in to the account of this address. */
-export async function readKnownDevice(address: string, context: EndpointContext): Promise<string | null> {
+export function readKnownDevice(address: string, context: EndpointContext): Promise<string | null> {
+  return findDevice({ column: 'user.email', value: address }, context)
+}
+
+async function findDevice(
+  { column, value }: { column: 'user.email' | 'user.id'; value: string },
+  context: EndpointContext,
+): Promise<string | null> {
   const device = await readDevice(context)
   if (device === null) return null
   const known = await withOwnTables(context.database.db)
@@ -28,7 +48,7 @@ export async function readKnownDevice(address: string, context: EndpointContext)
     .select('knownDevice.id')
     .where('knownDevice.device', '=', device)
     .where('knownDevice.expiresAt', '>', context.config.now())
-    .where('user.email', '=', address)
+    .where(column, '=', value)
     .executeTakeFirst()
   return known === undefined ? null : device
 }
@@ -37,7 +57,7 @@ export async function readKnownDevice(address: string, context: EndpointContext)
  * Remembers that this browser has signed in to an account. Returns a cookie if the account doesn't know it
  * yet, always with a new secret: an unknown cookie may have been planted. Ignores callers without cookies.
  */
-export async function rememberDevice(userId: string, context: EndpointContext): Promise<string[]> {
+async function remember(userId: string, context: EndpointContext): Promise<string[]> {
   const { config, database, sessionTransport } = context
   if (sessionTransport === 'header') return []
   const now = config.now()
@@ -78,7 +98,7 @@ const NOTICES = { points: 10, duration: 60 * 60 }
 const MAX_DEVICE_LENGTH = 64
 
 /** Emails the user, after the response, that an unknown browser signed in. */
-export function notifyOfSignIn(
+function notifyOfSignIn(
   userId: string,
   { database, config, request, address, later }: EndpointContext,
   sendEmail: SendEmail,

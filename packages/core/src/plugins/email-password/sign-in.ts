@@ -9,7 +9,6 @@ import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
 import { findPasswordAccount, setPassword } from './accounts.ts'
 import { countSignIn } from './attempts.ts'
-import { notifyOfSignIn, rememberDevice } from './known-device.ts'
 import { givenPassword, hashPassword, isOutdated, verifyPassword } from './password.ts'
 import { emailPasswordError, type Settings } from './settings.ts'
 import { sendVerification } from './unverified.ts'
@@ -28,7 +27,7 @@ export interface SignInInput {
  * work: one lookup, one verified password, one audit record.
  */
 export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResponse, true> {
-  const { limits, sendEmail, others, requireVerified = false, usernames = false } = settings
+  const { limits, others, requireVerified = false, usernames = false } = settings
   return defineEndpoint({
     ...ENDPOINTS.signInEmail,
     caller: 'anyone',
@@ -40,13 +39,9 @@ export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResp
     }),
     output: tokens,
     async run({ email: name, password, rememberMe }, context) {
-      const { config, database, sessionTransport } = context
+      const { config, database } = context
       const email = usernames ? await emailOf(name, database.db) : name
       const { requester, giveBack } = await countSignIn({ name, email }, context, limits)
-      const succeed = async (userId: string) => {
-        await giveBack()
-        if (sendEmail !== undefined && requester === 'unknown') notifyOfSignIn(userId, context, sendEmail)
-      }
       const now = config.now()
       const account = await findPasswordAccount(database.db, { column: 'user.email', value: email, now })
       const isRight = await verifyPassword(password, account?.password ?? null, { requester, others })
@@ -65,10 +60,9 @@ export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResp
         isOwned(verified, database) &&
         isWhole(password, verified)
       const renewed = isOld ? await hashPassword(password, requester) : null
-      const { body, cookies } = await beginSession(userId, context, {
+      const session = await beginSession(userId, context, {
         amr: ['pwd'],
         rememberMe,
-        knownDevice: sessionTransport === 'header' ? null : requester === 'known',
         // The password may have been changed or reset while it was verified.
         async authorize(trx) {
           const current = await findPasswordAccount(trx, { column: 'user.id', value: userId, now })
@@ -78,13 +72,11 @@ export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResp
       }).catch(async (error: unknown) => {
         const isWrong = isEndpointError(error) && error.code === 'INVALID_CREDENTIALS'
         if (isWrong) throw await recordFailure(userId, 'INVALID_CREDENTIALS', context)
-        // The password was right, so its owner gets the notice even if the second factor never follows.
-        if (isAuthError(error) && error.reason === 'FACTOR_REQUIRED') await succeed(userId)
+        if (isAuthError(error) && error.reason === 'FACTOR_REQUIRED') await giveBack()
         throw error
       })
-      await succeed(userId)
-      const deviceCookies = await rememberDevice(userId, context)
-      return { body, cookies: [...cookies, ...deviceCookies] }
+      await giveBack()
+      return session
     },
   })
 }

@@ -7,7 +7,7 @@ import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
 import { findPasswordAccount, insertAccount } from './accounts.ts'
 import { countAddress } from './attempts.ts'
-import { readDevice, rememberDevice } from './known-device.ts'
+import { readDevice } from './known-device.ts'
 import { newPassword } from './password.ts'
 import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
 import type { SignInInput } from './sign-in.ts'
@@ -61,20 +61,18 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
         throw emailPasswordError('EMAIL_NOT_VERIFIED')
       }
       const { userId } = await creating
-      const knownDevice = context.sessionTransport === 'header' ? null : false
-      const { body, cookies } = await beginSession(userId, context, {
+      const session = await beginSession(userId, context, {
         amr: ['pwd'],
         rememberMe,
-        knownDevice,
+        isExpected: true,
         // Meanwhile the owner of the address may have claimed the account.
         async authorize(trx) {
           const current = await findPasswordAccount(trx, { column: 'user.id', value: userId, now })
           if (current?.password !== passwordHash) throw emailPasswordError('EMAIL_TAKEN')
         },
       })
-      const deviceCookies = await rememberDevice(userId, context)
       if (sendEmail !== undefined) sendVerification(userId, context, settings)
-      return { body, cookies: [...cookies, ...deviceCookies] }
+      return session
     },
   })
 }

@@ -11,6 +11,8 @@ export interface LinkedAccount {
   readonly userId: string
   /** Whether this sign-in linked it to a user who existed. */
   readonly isLinked?: boolean
+  /** Whether this sign-in created its user. */
+  readonly isNew?: boolean
 }
 
 type AccountKey = { provider: Provider; accountId: string }
@@ -58,7 +60,7 @@ export async function findOrCreateAccount(
     .executeTakeFirst()
   if (created === undefined) throw oauthError('ACCOUNT_EXISTS')
   record({ type: 'user.created', userId, actorId: null, at: now })
-  return insertAccount(trx, record, { userId, person, provider, now })
+  return { ...(await insertAccount(trx, record, { userId, person, provider, now })), isNew: true }
 }
 
 /**

@@ -58,6 +58,7 @@ async function signIn(proof: Proof, { flow, provider, context, settings }: Finis
     amr: methods,
     acr,
     rememberMe: Boolean(flow.remembered),
+    isExpected: account.isNew === true,
     authorize: (trx) => requireAccount(trx, account),
   }).catch(async (error: unknown) => {
     if (isAuthError(error) && error.reason === 'ACCOUNT_BANNED') await recordBan(userId, context)

@@ -6,10 +6,14 @@ import { cookiesAfter, post } from '../../support/requests.ts'
 import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
+const knownBrowsers: (boolean | null)[] = []
 const PLENTY = { points: 1_000_000, duration: 60 }
 const auth = await createTestAuth({
   bearer: true,
   emailPassword: { sendEmail: outbox.sendEmail, limits: { account: PLENTY, address: PLENTY, email: PLENTY } },
+  async onEvent(event) {
+    if (event.type === 'session.created') knownBrowsers.push(event.knownDevice)
+  },
 })
 const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
@@ -18,6 +22,7 @@ let user: MadeUser
 beforeEach(async () => {
   user = await makeUser()
   outbox.emails.length = 0
+  knownBrowsers.length = 0
 })
 
 const signIn = (headers: Record<string, string> = {}, password = TEST_PASSWORD) =>
@@ -57,6 +62,7 @@ test('a sign-in from a known browser sends none', async () => {
 test('a sign-in with the session header sends one, because such a client is never known', async () => {
   await signIn({ [SESSION_HEADER]: NO_SESSION })
   expect(await outbox.takeNotice('new-sign-in')).toMatchObject({ to: user.email })
+  expect(knownBrowsers).toEqual([null])
 })
 
 test('a rejected sign-in sends none', async () => {

@@ -42,13 +42,14 @@ describe('a sign-in at an OpenID provider', () => {
     expect((await laptop.call('getSession')).body.user).toEqual(user)
   })
 
-  test('leaves only the cookies of the session in the browser', async () => {
+  test('leaves only the cookies of the session and of the known browser', async () => {
     await browser.call('signInOauth', ACME)
     expect(browser.cookie).toMatch(/^service\.oauth=/)
     await browser.go('signInOauth')
     expect(browser.cookie.split('; ').map((pair) => pair.split('=')[0])).toEqual([
       'service.jwt',
       'service.session',
+      'service.device',
     ])
   })
 
@@ -60,7 +61,9 @@ describe('a sign-in at an OpenID provider', () => {
 
   test('expires with the browser session if the user wants that', async () => {
     const { response } = await browser.go('signInOauth', { ...ACME, rememberMe: false })
-    const cookies = response.headers.getSetCookie().filter((cookie) => !cookie.startsWith('service.oauth'))
+    const cookies = response.headers
+      .getSetCookie()
+      .filter((cookie) => /^service\.(jwt|session)=/.test(cookie))
     expect(cookies).toHaveLength(2)
     expect(cookies.join()).not.toContain('Max-Age')
   })
