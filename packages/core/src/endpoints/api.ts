@@ -154,8 +154,9 @@ export function createApi<Plugins extends readonly AuthPlugin[]>(
       const server = await connect()
       const request = toEndpointRequest(options, server)
       const context = createContext({ origin: 'mutation', caller: 'anyone', path }, request, server)
-      // What an unknown browser means is up to the app, which may not even act for one.
-      const session = await beginSession(userId, { ...context, browsers: [] }, { rememberMe, amr, acr })
+      // The app knows whose browser this is: it may sign the user in on behalf of another system.
+      const proof = { rememberMe, amr, acr, unknownBrowser: 'ignore' } as const
+      const session = await beginSession(userId, context, proof)
       const { body, cookies } = withTransport(context, session)
       return { ...body, headers: toHeaders(cookies) }
     }

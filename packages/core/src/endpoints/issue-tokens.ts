@@ -1,28 +1,44 @@
 import { createSession, type NewSessionOptions } from '../lifecycle/create-session.ts'
 import { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
-import { AuthError } from '../protocol/errors.ts'
+import { AuthError, isAuthError } from '../protocol/errors.ts'
 import { SECOND_FACTORS } from '../session/authentication-methods.ts'
-import type { EndpointContext } from './endpoint.ts'
+import type { BrowserMemory, EndpointContext } from './endpoint.ts'
 import { consumeChallenge, createChallenge, type OpenChallenge } from './sign-in-challenge.ts'
 
 export interface SignInOptions extends Pick<NewSessionOptions, 'acr' | 'amr' | 'authorize' | 'rememberMe'> {
-  /** If true, an unknown browser isn't reported, such as after signing up. @default false */
-  isExpected?: boolean
+  /** What to do with an unknown browser. After `report`, it is remembered too. @default 'report' */
+  unknownBrowser?: 'report' | 'remember' | 'ignore'
 }
 
 /**
  * Begins a session for a user who has just proved who they are, and responds with its tokens.
  * @throws AuthError `FACTOR_REQUIRED` with a `challenge` if the user has a second factor that `amr` lacks
  */
-export async function beginSession(
+export function beginSession(
   userId: string,
   context: EndpointContext,
-  { isExpected = false, ...options }: SignInOptions = {},
+  options: SignInOptions = {},
 ): Promise<TokenResult> {
-  const { config, database, address, request, sessionCookie: replaces, browsers } = context
-  const knownDevice = await isKnownBrowser(userId, context)
+  const { change, config, address } = context
+  return begin(userId, context, options).catch(async (error: unknown) => {
+    if (isAuthError(error) && error.reason === 'ACCOUNT_BANNED') {
+      const failure = { at: config.now(), userId, reason: error.reason, address } as const
+      await change(async (_trx, record) => record({ type: 'sign-in.failed', ...failure }))
+    }
+    throw error
+  })
+}
+
+async function begin(
+  userId: string,
+  context: EndpointContext,
+  { unknownBrowser = 'report', ...options }: SignInOptions,
+): Promise<TokenResult> {
+  const { config, database, address, request, sessionCookie: replaces } = context
+  const browsers = unknownBrowser === 'ignore' ? [] : context.browsers
+  const knownDevice = await isKnownBrowser(userId, browsers, context)
   const report = () => {
-    if (isExpected || knownDevice === true) return
+    if (unknownBrowser !== 'report' || knownDevice === true) return
     for (const memory of browsers) memory.report?.(userId, context)
   }
   const methods = await missingFactors(userId, context, options)
@@ -44,9 +60,13 @@ export async function beginSession(
 }
 
 /** Null if no plugin remembers browsers, and for a program with the session header. */
-async function isKnownBrowser(userId: string, context: EndpointContext): Promise<boolean | null> {
-  if (context.browsers.length === 0 || context.sessionTransport === 'header') return null
-  for (const memory of context.browsers) if (await memory.isKnown(userId, context)) return true
+async function isKnownBrowser(
+  userId: string,
+  browsers: readonly BrowserMemory[],
+  context: EndpointContext,
+): Promise<boolean | null> {
+  if (browsers.length === 0 || context.sessionTransport === 'header') return null
+  for (const memory of browsers) if (await memory.isKnown(userId, context)) return true
   return false
 }
 
@@ -60,8 +80,8 @@ export async function completeSignIn(
     acr,
     amr: [...amr, method],
     rememberMe,
-    // Reported with the first factor.
-    isExpected: true,
+    // The first factor has reported it.
+    unknownBrowser: 'remember',
     async authorize(trx) {
       await authorize?.(trx)
       await consumeChallenge(trx, id)
@@ -73,7 +93,7 @@ export async function completeSignIn(
 async function missingFactors(
   userId: string,
   context: EndpointContext,
-  { amr = [] }: SignInOptions,
+  { amr = [] }: Pick<SignInOptions, 'amr'>,
 ): Promise<string[]> {
   if (amr.some((method) => SECOND_FACTORS.includes(method))) return []
   const methods: string[] = []

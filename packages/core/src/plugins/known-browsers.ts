@@ -24,8 +24,8 @@ export interface KnownBrowsers {
    */
   find(userId: string | null, context: EndpointContext): Promise<string | null>
   /**
-   * Adds this browser, and returns its cookie. The secret is always new: an unknown cookie may have been
-   * planted.
+   * Adds this browser, or extends the time that it is known, and returns its cookie. An unknown browser always
+   * gets a new secret: its cookie may have been planted.
    */
   remember(browser: { userId: string; seconds: number }, context: EndpointContext): Promise<string[]>
   /** Removes all browsers of a user. */
@@ -47,17 +47,20 @@ export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
       return (await known.executeTakeFirst())?.id ?? null
     },
     async remember({ userId, seconds }, context) {
-      const { config, database, sessionTransport } = context
+      const { config, database, request, sessionTransport } = context
       if (sessionTransport === 'header' || seconds === 0) return []
       const now = config.now()
-      const secret = createSecret()
+      const isKnown = (await this.find(userId, context)) !== null
+      const sent = isKnown ? readCookie(request.header('cookie'), nameOf(context)) : null
+      const secret = sent ?? createSecret()
       const expiresAt = new Date(now.getTime() + seconds * 1000)
       const row = { id: await hashOf(userId, secret), userId, expiresAt, createdAt: now }
       await database.db.transaction().execute(async (trx) => {
         // The user may have been deleted since they signed in.
         if ((await lockUsers(trx, [userId])).length === 0) return
         const db = rowsOf(trx)
-        await db.insertInto(table).values(row).execute()
+        const insert = db.insertInto(table).values(row)
+        await insert.onConflict((known) => known.column('id').doUpdateSet({ expiresAt })).execute()
         const query = db.selectFrom(table).select('id').where('userId', '=', userId)
         const browsers = await query.orderBy('expiresAt', 'desc').execute()
         const oldest = browsers.slice(MAX_BROWSERS).map(({ id }) => id)

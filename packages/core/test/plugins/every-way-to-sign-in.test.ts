@@ -2,6 +2,7 @@ import type { AuthEvent } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { everyPasswordOption } from '../support/every-plugin.ts'
+import { insertLink } from '../support/insert-link.ts'
 import { insertTotp } from '../support/insert-totp.ts'
 import { createOutbox } from '../support/outbox.ts'
 import { openSignInServer, SIGN_IN_METHODS, startSignInWorld } from '../support/sign-in-methods.ts'
@@ -71,6 +72,8 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, p
     expect(await signIn(browser)).toBe('403 ACCOUNT_BANNED')
     expect(browser.cookie).not.toContain(auth.config.cookies.session)
     expect(await countSessions(user.userId)).toBe(before)
+    const failures = events.filter(({ type, userId }) => type === 'sign-in.failed' && userId === user.userId)
+    expect(failures).toMatchObject([{ reason: 'ACCOUNT_BANNED' }])
   })
 
   test('ends with a ban', async () => {
@@ -87,8 +90,9 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, p
     expect(knownBrowsersOf(user.userId).at(-1)).toBe(isOfApp ? null : false)
     expect(await countNotices(user)).toBe(notices)
     const { status } = await browser.signIn(user.email)
-    const isWhole = status === '200'
-    if (isWhole) expect(knownBrowsersOf(user.userId).at(-1)).toBe(!isOfApp)
+    const hasApp = amr.includes('otp') || amr.includes('recovery')
+    const isKnown = knownBrowsersOf(user.userId).at(-1)
+    expect([status, isKnown]).toEqual(hasApp ? ['403 FACTOR_REQUIRED', false] : ['200', !isOfApp])
     expect(await countNotices(user)).toBe(notices + (isOfApp ? 1 : 0))
   })
 
@@ -137,6 +141,23 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, p
     await expectAnonymous(browser)
     await expectAnonymous(copy)
   })
+})
+
+test.each(['reset-password', 'undo-email-change'] as const)('after %s, no browser is known', async (kind) => {
+  const user = await server.createUser()
+  const browser = open()
+  await browser.signIn(user.email)
+  const token = await insertLink(auth, { kind, ...user })
+  const reset = kind === 'reset-password'
+  const answer = reset
+    ? await open().call('resetPassword', { token, newPassword: 'another rare password' })
+    : await open().call('undoEmailChange', { token })
+  expect(answer.status).toBe('200')
+  await browser.call('requestEmailCode', { email: user.email })
+  const received = () => world.emails.get(user.email) ?? Promise.reject(new Error('No email came'))
+  const { code } = await vi.waitFor(received)
+  expect((await browser.call('signInEmailCode', { code })).status).toBe('200')
+  expect(knownBrowsersOf(user.userId)).toEqual([false, false])
 })
 
 test('a user who signs up with a provider is not told of it', async () => {

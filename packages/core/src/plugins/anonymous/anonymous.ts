@@ -1,4 +1,3 @@
-import type { ChangeEvent } from '../../database/session-database.ts'
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { requirePositive } from '../../protocol/settings.ts'
 import { settingsOf } from '../email-password/settings.ts'
@@ -8,6 +7,14 @@ import { ANONYMOUS_ERRORS, type AnonymousOptions, DEFAULT_LIMITS, type Settings 
 import { signInAnonymous } from './sign-in.ts'
 import { migrations, userColumns, withOwnTables } from './tables.ts'
 import { upgradeAnonymous } from './upgrade.ts'
+
+/** After these, a user can sign in again, and so is no longer anonymous. A second factor alone isn't enough. */
+const GIVES_WAY_IN: ReadonlySet<string> = new Set([
+  'user.verified',
+  'user.email-changed',
+  'user.password-changed',
+  'passkeys:added',
+])
 
 export type AnonymousEndpoints = {
   readonly signInAnonymous: ReturnType<typeof signInAnonymous>
@@ -38,7 +45,7 @@ export function anonymous(
     migrations,
     userColumns,
     async onChange(event, trx) {
-      if (!givesWayToSignIn(event)) return
+      if (!GIVES_WAY_IN.has(event.type)) return
       const users = withOwnTables(trx).updateTable('user').set({ isAnonymous: false })
       await users.where('id', '=', event.userId).where('isAnonymous', '=', true).execute()
     },
@@ -48,10 +55,4 @@ export function anonymous(
       upgradeAnonymous: upgradeAnonymous(settings),
     },
   }
-}
-
-/** Returns whether a user can sign in again since an event, by any plugin: they are no longer anonymous. */
-function givesWayToSignIn(event: ChangeEvent): boolean {
-  if (event.type === 'session.version-changed') return event.cause === 'factor-added'
-  return ['user.verified', 'user.email-changed', 'user.password-changed'].includes(event.type)
 }

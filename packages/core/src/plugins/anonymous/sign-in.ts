@@ -36,7 +36,7 @@ export function signInAnonymous({ limits, pruneAfterDays }: Settings): Endpoint<
           await pruneAnonymousUsers(database, { createdBefore, now })
         })
       // The browser stays known for the user who signed in before.
-      return beginSession(userId, { ...context, browsers: [] })
+      return beginSession(userId, context, { unknownBrowser: 'ignore' })
     },
   })
 }

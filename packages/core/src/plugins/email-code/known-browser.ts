@@ -9,8 +9,5 @@ export const signedInBrowsers: KnownBrowsers = knownBrowsers('emailCodeBrowser',
 /** Remembers browsers for 180 days. */
 export const browsers: BrowserMemory = {
   isKnown: async (userId, context) => (await signedInBrowsers.find(userId, context)) !== null,
-  remember: async (userId, context) =>
-    (await browsers.isKnown(userId, context))
-      ? []
-      : signedInBrowsers.remember({ userId, seconds: LIFETIME_SECONDS }, context),
+  remember: (userId, context) => signedInBrowsers.remember({ userId, seconds: LIFETIME_SECONDS }, context),
 }

@@ -1,5 +1,6 @@
 import { rejections } from '../../protocol/endpoint-error.ts'
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
+import type { EmailUser } from '../email-user.ts'
 
 export const EMAIL_CODE_ERRORS = {
   EMAIL_CODE_INVALID: {
@@ -29,12 +30,6 @@ export const DEFAULT_LIMITS: EmailCodeLimits = {
   address: { points: 100, duration: 15 * 60 },
   email: { points: 5, duration: 60 * 60 },
   mailbox: { points: 20, duration: 60 * 60 },
-}
-
-interface EmailUser {
-  readonly id: string
-  readonly name: string
-  readonly email: string
 }
 
 export interface CodeEmail {

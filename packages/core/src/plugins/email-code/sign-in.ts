@@ -34,7 +34,7 @@ export function signInEmailCode(settings: Settings): Endpoint<SignInEmailCodeInp
         amr: ['email'],
         rememberMe,
         // The user has just read the email with the code.
-        isExpected: true,
+        unknownBrowser: 'remember',
         authorize: (trx) => requireEmailOf(userId, { email, trx }),
       })
       return { body, cookies: [...cookies, clearBindingCookie(context)] }

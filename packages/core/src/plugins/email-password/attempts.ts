@@ -27,11 +27,7 @@ export async function countSignIn(
   const attempts: Attempts =
     device === null
       ? [...addressAttempts(context, limits), [`sign-in:account:${account}`, limits.account]]
-      : [
-          // A device can have many accounts: together they get no more attempts than an address.
-          [`sign-in:device:${device}`, limits.address],
-          [`sign-in:device:${device}:${account}`, limits.account],
-        ]
+      : [[`sign-in:device:${device}:${account}`, limits.account]]
   await countAttempt(context, attempts)
   return {
     requester: device === null ? 'unknown' : 'known',

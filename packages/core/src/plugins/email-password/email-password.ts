@@ -1,6 +1,7 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { hasMailbox } from '../email-user.ts'
 import { rateLimits } from '../internal.ts'
 import { hasPassword } from './accounts.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
@@ -69,8 +70,7 @@ export function emailPassword(
   if (options.requireVerified && sendEmail === undefined)
     throw new ConfigurationError('emailPassword: requireVerified needs sendEmail. Pass both.')
   // For the command line and `anonymous()`: see `passwordRulesOf` and `settingsOf`.
-  const { appName, checkPassword } = options
-  const ofOthers = { passwordRules: { appName, checkPassword }, settings }
+  const ofOthers = { settings }
   // Started now, so the first sign-in takes no longer than others.
   dummyHash().catch(() => {})
   return {
@@ -108,9 +108,8 @@ export function emailPassword(
   }
 }
 
-/** Sends no email to the address of an anonymous user, which has no mailbox (RFC 2606 section 2). */
 function toMailboxes(sendEmail: SendEmail): SendEmail {
   return async (email) => {
-    if (!email.to.endsWith('.invalid')) await sendEmail(email)
+    if (hasMailbox(email.to)) await sendEmail(email)
   }
 }

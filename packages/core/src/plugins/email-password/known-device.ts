@@ -4,7 +4,7 @@ import { describeDevice } from '../../endpoints/session-list.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
-import { findUser } from './accounts.ts'
+import { emailUser } from '../email-user.ts'
 import type { SendEmail } from './send-email.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -14,9 +14,12 @@ const MAX_DEVICES = 20
 
 /** Returns the hash of the device cookie; null without one, and for callers that send the session header. */
 export async function readDevice(context: EndpointContext): Promise<string | null> {
-  if (context.sessionTransport === 'header') return null
-  const secret = readCookie(context.request.header('cookie'), context.config.cookies.device)
+  const secret = readDeviceCookie(context)
   return secret === null ? null : hashSecret(secret)
+}
+
+function readDeviceCookie({ config, request, sessionTransport }: EndpointContext): string | null {
+  return sessionTransport === 'header' ? null : readCookie(request.header('cookie'), config.cookies.device)
 }
 
 /** Remembers browsers for 180 days, and tells users of others that sign in. */
@@ -54,34 +57,31 @@ async function findDevice(
 }
 
 /**
- * Remembers that this browser has signed in to an account. Returns a cookie if the account doesn't know it
- * yet, always with a new secret: an unknown cookie may have been planted. Ignores callers without cookies.
+ * Remembers that this browser has signed in to an account, and returns its cookie. An unknown browser always
+ * gets a new secret: its cookie may have been planted. Ignores callers without cookies.
  */
 async function remember(userId: string, context: EndpointContext): Promise<string[]> {
   const { config, database, sessionTransport } = context
   if (sessionTransport === 'header') return []
   const now = config.now()
   const expiresAt = new Date(now.getTime() + LIFETIME_SECONDS * 1000)
-  const sent = await readDevice(context)
-  const secret = createSecret()
-  const device = await hashSecret(secret)
-  const isNew = await database.db.transaction().execute(async (trx) => {
+  const isKnown = (await findDevice({ column: 'user.id', value: userId }, context)) !== null
+  const secret = (isKnown ? readDeviceCookie(context) : null) ?? createSecret()
+  const row = { id: crypto.randomUUID(), device: await hashSecret(secret), userId, expiresAt, createdAt: now }
+  await database.db.transaction().execute(async (trx) => {
     // The user may have been deleted since they signed in.
-    if ((await lockUsers(trx, [userId])).length === 0) return false
+    if ((await lockUsers(trx, [userId])).length === 0) return
     const db = withOwnTables(trx)
-    const renewal = db.updateTable('knownDevice').set({ expiresAt }).where('userId', '=', userId)
-    const { numUpdatedRows } = await renewal.where('device', '=', sent ?? '').executeTakeFirst()
-    if (numUpdatedRows > 0n) return false
-    const known = { id: crypto.randomUUID(), device, userId, expiresAt, createdAt: now }
-    await db.insertInto('knownDevice').values(known).execute()
+    const insert = db.insertInto('knownDevice').values(row)
+    await insert
+      .onConflict((known) => known.columns(['device', 'userId']).doUpdateSet({ expiresAt }))
+      .execute()
     const query = db.selectFrom('knownDevice').select('id').where('userId', '=', userId)
     const devices = await query.orderBy('expiresAt', 'desc').execute()
     const oldest = devices.slice(MAX_DEVICES).map(({ id }) => id)
     if (oldest.length > 0) await db.deleteFrom('knownDevice').where('id', 'in', oldest).execute()
-    return true
   })
-  const attributes = { maxAgeSeconds: LIFETIME_SECONDS, ...config.cookies }
-  return isNew ? [setCookie(config.cookies.device, secret, attributes)] : []
+  return [setCookie(config.cookies.device, secret, { maxAgeSeconds: LIFETIME_SECONDS, ...config.cookies })]
 }
 
 export async function deleteDevices(
@@ -98,17 +98,12 @@ const NOTICES = { points: 10, duration: 60 * 60 }
 const MAX_DEVICE_LENGTH = 64
 
 /** Emails the user, after the response, that an unknown browser signed in. */
-function notifyOfSignIn(
-  userId: string,
-  { database, config, request, address, later }: EndpointContext,
-  sendEmail: SendEmail,
-): void {
+function notifyOfSignIn(userId: string, context: EndpointContext, sendEmail: SendEmail): void {
+  const { database, config, request, address } = context
   const at = config.now()
   const device = describeDevice(request.header('user-agent'))?.slice(0, MAX_DEVICE_LENGTH) ?? null
-  later(async () => {
-    if ((await database.limits.consume(`new-sign-in:${userId}`, NOTICES)) !== null) return
-    const user = await findUser(database.db, { id: userId })
-    if (user !== undefined)
+  emailUser(userId, context, async (user) => {
+    if ((await database.limits.consume(`new-sign-in:${userId}`, NOTICES)) === null)
       await sendEmail({ kind: 'new-sign-in', to: user.email, user, at, address, device })
   })
 }

@@ -1,8 +1,6 @@
-export interface EmailUser {
-  readonly id: string
-  readonly name: string
-  readonly email: string
-}
+import type { EmailUser } from '../email-user.ts'
+
+export type { EmailUser }
 
 interface EmailFields {
   readonly to: string

@@ -63,7 +63,7 @@ export interface PasswordRules {
 
 /** Returns the rules of `emailPassword()` in a definition; null without that plugin. */
 export function passwordRulesOf(plugins: readonly AuthPlugin[]): PasswordRules | null {
-  return plugins.find(hasPasswordRules)?.passwordRules ?? null
+  return plugins.find(hasSettings)?.settings ?? null
 }
 
 /** Returns the settings of an `emailPassword()`. @throws ConfigurationError for another plugin */
@@ -74,10 +74,6 @@ export function settingsOf(plugin: AuthPlugin): Settings {
 
 function hasSettings(plugin: AuthPlugin): plugin is AuthPlugin & { settings: Settings } {
   return plugin.id === 'email-password' && 'settings' in plugin
-}
-
-function hasPasswordRules(plugin: AuthPlugin): plugin is AuthPlugin & { passwordRules: PasswordRules } {
-  return plugin.id === 'email-password' && 'passwordRules' in plugin
 }
 
 /** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */

@@ -64,7 +64,7 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
       const session = await beginSession(userId, context, {
         amr: ['pwd'],
         rememberMe,
-        isExpected: true,
+        unknownBrowser: 'remember',
         // Meanwhile the owner of the address may have claimed the account.
         async authorize(trx) {
           const current = await findPasswordAccount(trx, { column: 'user.id', value: userId, now })

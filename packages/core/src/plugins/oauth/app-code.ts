@@ -75,6 +75,7 @@ export function signInOauthCode(settings: Settings): Endpoint<OauthCodeInput, To
         amr: methods,
         acr,
         rememberMe,
+        unknownBrowser: account.isNew ? 'remember' : 'report',
         authorize: (trx) => requireAccount(trx, account),
       })
       await giveBackAddress(['code'], context, settings)
@@ -120,8 +121,12 @@ async function consumeCode(
     const codes = withOwnTables(trx)
     const row = await codes.deleteFrom('oauthCode').where('id', '=', id).returningAll().executeTakeFirst()
     if (row === undefined) return null
-    const accounts = trx.selectFrom('account').select(['id', 'userId']).where('id', '=', row.accountId)
-    const account = await accounts.executeTakeFirst()
+    const account = await trx
+      .selectFrom('account')
+      .innerJoin('user', 'user.id', 'account.userId')
+      .select(['account.id', 'account.userId', 'user.createdAt'])
+      .where('account.id', '=', row.accountId)
+      .executeTakeFirst()
     return account === undefined ? null : { row, account }
   })
   if (found === null) throw oauthError('SIGN_IN_EXPIRED')
@@ -130,5 +135,14 @@ async function consumeCode(
   const isInTime = new Date(row.expiresAt) > context.config.now()
   if (!isOfApp || !isInTime || row.sessionId !== sessionId) throw oauthError('SIGN_IN_EXPIRED')
   const methods = z.parse(z.array(z.string()), JSON.parse(row.amr))
-  return { account, methods, acr: row.acr, rememberMe: Boolean(row.remembered) }
+  // The visit to the provider created the user, right before the code.
+  const age = new Date(row.expiresAt).getTime() - new Date(account.createdAt).getTime()
+  const isNew = age < 2 * LIFETIME_SECONDS * 1000
+  const { id: accountId, userId } = account
+  return {
+    account: { id: accountId, userId, isNew },
+    methods,
+    acr: row.acr,
+    rememberMe: Boolean(row.remembered),
+  }
 }

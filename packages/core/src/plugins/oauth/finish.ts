@@ -2,7 +2,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
-import { AuthError, isAuthError } from '../../protocol/errors.ts'
+import { AuthError } from '../../protocol/errors.ts'
 import { redirectToApp } from './app-code.ts'
 import { oauthError } from './errors.ts'
 import {
@@ -58,18 +58,10 @@ async function signIn(proof: Proof, { flow, provider, context, settings }: Finis
     amr: methods,
     acr,
     rememberMe: Boolean(flow.remembered),
-    isExpected: account.isNew === true,
+    unknownBrowser: account.isNew ? 'remember' : 'report',
     authorize: (trx) => requireAccount(trx, account),
-  }).catch(async (error: unknown) => {
-    if (isAuthError(error) && error.reason === 'ACCOUNT_BANNED') await recordBan(userId, context)
-    throw error
   })
   return { redirect: flow.redirectTo, cookies }
-}
-
-async function recordBan(userId: string, { change, config, address }: EndpointContext): Promise<void> {
-  const failure = { at: config.now(), userId, reason: 'ACCOUNT_BANNED', address } as const
-  await change(async (_trx, record) => record({ type: 'sign-in.failed', ...failure }))
 }
 
 async function link(proof: Proof, { flow, provider, context, settings }: Finishing): Promise<Finished> {

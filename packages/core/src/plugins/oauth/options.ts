@@ -1,4 +1,5 @@
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
+import type { EmailUser } from '../email-user.ts'
 
 /** The rate limits of `oauth()`. */
 export interface OauthLimits {
@@ -77,7 +78,7 @@ export interface OauthProviderOptions {
 export interface AccountEmail {
   readonly kind: 'account-linked' | 'account-unlinked'
   readonly to: string
-  readonly user: { readonly id: string; readonly name: string; readonly email: string }
+  readonly user: EmailUser
   /** The name of the provider in `providers`. */
   readonly provider: string
 }

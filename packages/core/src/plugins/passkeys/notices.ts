@@ -1,14 +1,15 @@
 import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
+import { emailUser } from '../email-user.ts'
 import type { PasskeyEmail, Settings } from './settings.ts'
 
 /** Emails the user, after the response. */
 export function sendNotice(
   { kind, name }: { kind: PasskeyEmail['kind']; name: string },
-  { later, session }: AuthorizedContext,
+  context: AuthorizedContext,
   { sendEmail }: Settings,
 ): void {
   if (sendEmail === undefined) return
-  const { id, name: userName, email } = session.user
-  const user = { id, name: userName, email }
-  later(() => sendEmail({ kind, to: email, user, passkey: { name } }))
+  emailUser(context.identity.userId, context, (user) =>
+    sendEmail({ kind, to: user.email, user, passkey: { name } }),
+  )
 }

@@ -2,7 +2,7 @@ import { verifyAuthenticationResponse } from '@simplewebauthn/server'
 import { base64url } from 'jose'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import type { AuthorizedContext, EndpointContext } from '../../endpoints/endpoint.ts'
-import { lockValidUser } from '../../lifecycle/create-session.ts'
+import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { countAttempt } from './attempts.ts'
 import { type Purpose, readChallenge, useChallenge } from './challenges.ts'
 import type { PasskeyAssertion } from './responses.ts'
@@ -20,7 +20,7 @@ interface Proof {
 /**
  * Verifies the response of a passkey (WebAuthn level 3, section 7.2). Uses up its challenge, valid or not. An
  * unknown passkey and a wrong signature get the same response after the same work.
- * @throws EndpointError `PASSKEY_INVALID` or `PASSKEY_TIMEOUT`, AuthError `ACCOUNT_BANNED` or `RATE_LIMITED`
+ * @throws EndpointError `PASSKEY_INVALID` or `PASSKEY_TIMEOUT`, AuthError `RATE_LIMITED`
  */
 export async function provePasskey(
   { assertion, purpose, userId }: Proof,
@@ -113,7 +113,8 @@ async function acceptCounter(
   trx: AuthTransaction,
   record: RecordEvent,
 ): Promise<boolean> {
-  await lockValidUser(trx, userId, at)
+  // A ban is rejected when the session begins, so that the challenge is used up.
+  await lockUsers(trx, [userId])
   const rows = withOwnTables(trx)
   const query = rows.selectFrom('passkeyCredential').select('counter').where('id', '=', id)
   const current = await query.where('userId', '=', userId).executeTakeFirst()

@@ -2,6 +2,7 @@ import type { AuthConfig } from '../../config.ts'
 import { rejections } from '../../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
+import type { EmailUser } from '../email-user.ts'
 
 export const PASSKEY_ERRORS = {
   PASSKEY_INVALID: { status: 400, message: 'This passkey was not accepted. Try another way.' },
@@ -41,7 +42,7 @@ export const DEFAULT_LIMITS: PasskeyLimits = {
 export interface PasskeyEmail {
   readonly kind: 'passkey-added' | 'passkey-removed'
   readonly to: string
-  readonly user: { readonly id: string; readonly name: string; readonly email: string }
+  readonly user: EmailUser
   /** `name` is what the user called it: escape it. */
   readonly passkey: { readonly name: string }
 }

@@ -1,4 +1,5 @@
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import { emailUser } from '../email-user.ts'
 import type { FactorEmail, Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -6,14 +7,12 @@ import { withOwnTables } from './tables.ts'
 export function sendNotice(
   kind: FactorEmail['kind'],
   userId: string,
-  { later, database: { db }, sendEmail }: EndpointContext & Pick<Settings, 'sendEmail'>,
+  { sendEmail, ...context }: EndpointContext & Pick<Settings, 'sendEmail'>,
 ): void {
   if (sendEmail === undefined) return
-  later(async () => {
-    const query = db.selectFrom('user').select(['id', 'name', 'email']).where('id', '=', userId)
-    const user = await query.executeTakeFirst()
-    if (user === undefined) return
-    const codes = withOwnTables(db).selectFrom('recoveryCode').select('id').where('userId', '=', userId)
-    await sendEmail({ kind, to: user.email, user, recoveryCodes: (await codes.execute()).length })
+  emailUser(userId, context, async (user) => {
+    const codes = withOwnTables(context.database.db).selectFrom('recoveryCode').select('id')
+    const { length } = await codes.where('userId', '=', userId).execute()
+    await sendEmail({ kind, to: user.email, user, recoveryCodes: length })
   })
 }

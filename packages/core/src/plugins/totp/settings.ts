@@ -1,5 +1,6 @@
 import { rejections } from '../../protocol/endpoint-error.ts'
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
+import type { EmailUser } from '../email-user.ts'
 
 export const TOTP_ERRORS = {
   CODE_INVALID: { status: 400, message: 'This code is wrong, or was used before. Enter the next one.' },
@@ -27,7 +28,7 @@ export interface FactorEmail {
   /** `recovery-code-used` also says that a sign-in, or a confirmation, used one. */
   readonly kind: 'totp-enabled' | 'totp-disabled' | 'recovery-codes-created' | 'recovery-code-used'
   readonly to: string
-  readonly user: { readonly id: string; readonly name: string; readonly email: string }
+  readonly user: EmailUser
   /** How many recovery codes are left. */
   readonly recoveryCodes: number
 }

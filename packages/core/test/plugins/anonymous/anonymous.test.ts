@@ -2,13 +2,15 @@ import { ConfigurationError } from '@sallyport/core'
 import { admin } from '@sallyport/core/plugins/admin'
 import { anonymous } from '@sallyport/core/plugins/anonymous'
 import { type Email, type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugins/email-password'
+import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test, vi } from 'vitest'
-import { openBrowser } from '../../support/open-browser.ts'
+import { type Browser as AppBrowser, openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { stored } from '../../support/stored.ts'
 import { totpCode } from '../../support/totp-code.ts'
+import { Authenticator } from '../passkeys/authenticator.ts'
 
 const many = { points: 1_000_000, duration: 60 }
 
@@ -25,7 +27,9 @@ async function createAuth(options: EmailPasswordOptions = {}) {
     pruneAfterDays: 30,
     limits: { address: many },
   })
-  const plugins = [plugin, totp({ issuer: 'Test' })] as const
+  const notices: { kind: string; to: string }[] = []
+  const sendEmail = async (notice: { kind: string; to: string }) => void notices.push(notice)
+  const plugins = [plugin, totp({ issuer: 'Test', sendEmail }), passkeys({ sendEmail })] as const
   const auth = await createTestAuth({ bearer: true, emailPassword: withEmails, plugins })
   afterAll(() => auth.close())
   const users = auth.db.withTables<{
@@ -40,10 +44,10 @@ async function createAuth(options: EmailPasswordOptions = {}) {
       return found
     })
   const open = () => openBrowser(auth)
-  return { auth, emails, sent, userOf, open }
+  return { auth, emails, notices, sent, userOf, open }
 }
 
-const { auth, emails, sent, userOf, open } = await createAuth()
+const { auth, emails, notices, sent, userOf, open } = await createAuth()
 
 const newAccount = () => ({
   name: 'Ada',
@@ -55,6 +59,11 @@ const signedIn = async (browser = open()) => {
   expect(status).toBe('200')
   const { userId }: { userId: string } = body
   return { browser, userId }
+}
+
+async function enableTotp(browser: AppBrowser): Promise<void> {
+  const { secret } = (await browser.call('enableTotp')).body
+  expect((await browser.call('confirmTotp', { code: totpCode(secret, auth) })).status).toBe('200')
 }
 
 describe('signing in', () => {
@@ -198,18 +207,27 @@ describe('upgrading', () => {
     expect(() => anonymous({ password: admin() })).toThrow(ConfigurationError)
   })
 
-  test('by a second factor or a new email ends it too', async () => {
+  test('by a new email ends it too', async () => {
     const { browser, userId } = await signedIn()
-    const { secret } = (await browser.call('enableTotp')).body
-    const code = totpCode(secret, auth)
-    expect((await browser.call('confirmTotp', { code })).status).toBe('200')
-    expect((await userOf(userId))?.isAnonymous).toBe(0)
-    const other = await signedIn()
     const { email } = newAccount()
-    await other.browser.call('changeEmail', { newEmail: email })
+    await browser.call('changeEmail', { newEmail: email })
     const link = await sent('change-email', email)
-    await other.browser.call('verifyEmail', { token: 'token' in link ? link.token : '' })
-    expect((await userOf(other.userId))?.isAnonymous).toBe(0)
+    await browser.call('verifyEmail', { token: 'token' in link ? link.token : '' })
+    expect((await userOf(userId))?.isAnonymous).toBe(0)
+  })
+
+  test('by a passkey ends it too', async () => {
+    const { browser, userId } = await signedIn()
+    const response = new Authenticator().create((await browser.call('createPasskeyOptions')).body)
+    expect((await browser.call('addPasskey', { response, name: 'Laptop' })).status).toBe('200')
+    expect((await userOf(userId))?.isAnonymous).toBe(0)
+  })
+
+  test('is still possible with an authenticator app, which signs no one in', async () => {
+    const { browser, userId } = await signedIn()
+    await enableTotp(browser)
+    expect((await userOf(userId))?.isAnonymous).toBe(1)
+    expect((await browser.call('upgradeAnonymous', newAccount())).status).toBe('200')
   })
 })
 
@@ -331,9 +349,16 @@ test('no email goes to the address of an anonymous user', async () => {
   const { browser, userId } = await signedIn()
   expect((await browser.call('sendVerificationEmail')).status).toBe('200')
   await open().call('requestPasswordReset', { email: `${userId}@anonymous.invalid` })
+  await enableTotp(browser)
+  const response = new Authenticator().create((await browser.call('createPasskeyOptions')).body)
+  expect((await browser.call('addPasskey', { response, name: 'Laptop' })).status).toBe('200')
   await vi.waitFor(async () =>
     expect((await readAudit(auth, userId)).map(({ type }) => type)).toContain('recovery.requested'),
   )
-  await new Promise((resolve) => setImmediate(resolve))
+  // A later notice comes after those that were due.
+  const other = open()
+  await other.signIn((await auth.createUser()).email)
+  await enableTotp(other)
+  await vi.waitFor(() => expect(notices).toMatchObject([{ kind: 'totp-enabled' }]))
   expect(emails.filter(({ to }) => to.endsWith('.invalid'))).toEqual([])
 })

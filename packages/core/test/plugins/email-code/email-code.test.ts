@@ -1,5 +1,5 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { dumpTables, rowsOf } from '../../support/dump-tables.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { openBrowser } from '../../support/open-browser.ts'
@@ -134,6 +134,25 @@ describe('signing in', () => {
     await auth.ban(await auth.signIn({ userId }))
     expect((await browser.call('signInEmailCode', { code })).status).toBe('403 ACCOUNT_BANNED')
     expect((await browser.call('signInEmailCode', { code })).status).toBe(INVALID)
+  })
+
+  test('makes the browser known for 180 days after its last sign-in', async () => {
+    const { email } = await auth.createUser()
+    const browser = open()
+    const lastDay = async () => {
+      await browser.signIn(email)
+      const [row] = (await dumpTables(auth)).emailCodeBrowser ?? []
+      return String(row?.expiresAt)
+    }
+    const inDays = (days: number) => new Date(auth.clock.now().getTime() + days * 86_400_000).toISOString()
+    await auth.db.withTables<{ emailCodeBrowser: object }>().deleteFrom('emailCodeBrowser').execute()
+    expect(await lastDay()).toBe(inDays(180))
+    const { cookie } = browser
+    auth.clock.advance(3_600)
+    onTestFinished(() => auth.clock.advance(-3_600))
+    expect(await lastDay()).toBe(inDays(180))
+    const secret = /service\.device-email=[\w-]+/
+    expect(secret.exec(browser.cookie)?.[0]).toBe(secret.exec(cookie)?.[0])
   })
 
   test('is rejected once the account has another address, or is gone', async () => {

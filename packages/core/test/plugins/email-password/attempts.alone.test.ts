@@ -3,7 +3,6 @@ import type { Auth } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import type { AttemptLimits } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -311,17 +310,6 @@ describe('a known device', () => {
         times(4, () => ({ ...user, from })),
       ),
     ).toEqual([401, 401, 401, 429])
-  })
-
-  test('of many accounts counts for all of them together, like an address', async () => {
-    const { auth, known } = await startWithDevice()
-    const others = [await auth.createUser(), await auth.createUser()]
-    const device = (await dumpTables(auth)).knownDevice?.[0] ?? {}
-    for (const { userId } of others)
-      await sql`insert into knownDevice select ${crypto.randomUUID()}, device, ${userId}, expiresAt, createdAt
-        from knownDevice where id = ${device.id}`.execute(auth.db)
-    const attempts = [known, ...others].flatMap(({ email }) => times(2, () => ({ ...known, email })))
-    expect(await inTurn(auth, attempts)).toEqual([401, 401, 401, 401, 401, 429])
   })
 
   test('of one account is unknown to another', async () => {

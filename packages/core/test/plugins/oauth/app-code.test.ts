@@ -1,15 +1,17 @@
 import { NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { calculatePKCECodeChallenge, randomPKCECodeVerifier } from 'openid-client'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createOutbox } from '../../support/outbox.ts'
 import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
 import { CLIENT, startOidcServer } from './oidc-server.ts'
 
 const acme = await startOidcServer()
 const LINK = 'com.example.app:/signed-in'
 const EXPIRED = '400 SIGN_IN_EXPIRED'
+const { sendEmail, emails } = createOutbox()
 const { auth, open } = await createOauthAuth(
   { providers: { acme: { ...CLIENT, issuer: acme.issuer } }, redirects: [LINK] },
-  { bearer: true },
+  { bearer: true, emailPassword: { sendEmail } },
 )
 
 let app: Browser
@@ -58,6 +60,18 @@ describe('the sign-in of an app', () => {
     expect((await app.call('signInOauthCode', input)).status).toBe(EXPIRED)
     app.headers = { authorization: `Bearer ${body.token}` }
     expect((await app.call('getSession')).body.session.amr).toEqual(['oauth'])
+  })
+
+  test('sends a notice, but not to a user who signs up', async () => {
+    const notices = (to: string) => emails.filter((sent) => sent.kind === 'new-sign-in' && sent.to === to)
+    const { email } = acme.person
+    await signIn()
+    auth.clock.advance(120)
+    onTestFinished(() => auth.clock.advance(-120))
+    await signIn()
+    await vi.waitFor(() => expect(notices(email)).toHaveLength(1))
+    await open().signIn((await auth.createUser()).email)
+    expect(notices(email)).toHaveLength(1)
   })
 
   test('is useless to another app that receives the deep link', async () => {

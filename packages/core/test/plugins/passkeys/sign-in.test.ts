@@ -2,6 +2,7 @@ import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth } from '@sallyport/core/testing'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { dumpTables } from '../../support/dump-tables.ts'
 import { insertTotp } from '../../support/insert-totp.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { Authenticator, type Ceremony } from './authenticator.ts'
@@ -144,9 +145,12 @@ describe('signing in without a username', () => {
     expect((await open().signInPasskey(laptop)).status).toBe('400 PASSKEY_INVALID')
   })
 
-  test('of a banned user is rejected', async () => {
+  test('of a banned user is rejected, and uses up its challenge', async () => {
     await auth.ban(await auth.signIn({ userId: user.userId }))
+    const challenges = async () => (await dumpTables(auth)).passkeyChallenge
+    const before = await challenges()
     expect((await open().signInPasskey(laptop)).status).toBe('403 ACCOUNT_BANNED')
+    expect(await challenges()).toEqual(before)
     const wrong = await open().signInPasskey(laptop, { isVerified: false })
     expect(wrong.status).toBe('400 PASSKEY_INVALID')
   })
