@@ -24,8 +24,8 @@ export interface KnownBrowsers {
    */
   find(userId: string | null, context: EndpointContext): Promise<string | null>
   /**
-   * Adds this browser, or extends the time that it is known, and returns its cookie. An unknown browser always
-   * gets a new secret: its cookie may have been planted.
+   * Adds this browser, or extends the time that it is known, and returns its cookie. An unknown browser
+   * always gets a new secret: its cookie may have been planted.
    */
   remember(browser: { userId: string; seconds: number }, context: EndpointContext): Promise<string[]>
   /** Removes all browsers of a user. */

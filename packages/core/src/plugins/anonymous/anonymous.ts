@@ -8,7 +8,7 @@ import { signInAnonymous } from './sign-in.ts'
 import { migrations, userColumns, withOwnTables } from './tables.ts'
 import { upgradeAnonymous } from './upgrade.ts'
 
-/** After these, a user can sign in again, and so is no longer anonymous. A second factor alone isn't enough. */
+/** After these, a user can sign in again, and so isn't anonymous. A second factor alone isn't enough. */
 const GIVES_WAY_IN: ReadonlySet<string> = new Set([
   'user.verified',
   'user.email-changed',

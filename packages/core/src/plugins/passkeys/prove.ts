@@ -113,7 +113,7 @@ async function acceptCounter(
   trx: AuthTransaction,
   record: RecordEvent,
 ): Promise<boolean> {
-  // A ban is rejected when the session begins, so that the challenge is used up.
+  // The session's begin rejects a ban. This transaction must use up the challenge.
   await lockUsers(trx, [userId])
   const rows = withOwnTables(trx)
   const query = rows.selectFrom('passkeyCredential').select('counter').where('id', '=', id)
