@@ -90,8 +90,8 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   'trpc-streams': {
     mutate: [`${TRPC}/src/server/{${STREAMS}}.ts`],
     tests: [
-      `${TRPC}/test/server/{auth-handle,auth-request,guard-stream,lease-queue.alone,session-lease}.test.ts`,
-      `${TRPC}/test/server/{context,denials,failures,guard,guard-output,telemetry.alone}.test.ts`,
+      `${TRPC}/test/server/{auth-handle,auth-request,call-lease,guard-stream,lease-queue.alone,session-lease}.test.ts`,
+      `${TRPC}/test/server/{bans-and-roles,context,denials,failures,guard,guard-output,telemetry.alone}.test.ts`,
       `${TRPC}/test/drain/*.test.ts`,
     ],
     isolate: true,

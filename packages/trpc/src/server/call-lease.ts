@@ -101,7 +101,7 @@ export class CallLease implements LeaseSubscriber {
       return
     }
     this.#subscription = subscribeToLease(this.read, this, this.#config)
-    caller?.addEventListener('abort', this, { once: true })
+    caller?.addEventListener('abort', this)
   }
 
   /** Called when the caller goes away. */

@@ -119,7 +119,7 @@ export class SessionLease {
     const { store, quiet } = this.#shared
     const startedAt = performance.now()
     const left = this.#readAt + LEASE_MS - startedAt
-    const maxMs = isRenewal && left > 0 ? left : Number.POSITIVE_INFINITY
+    const maxMs = isRenewal && !this.#isOver() ? left : Number.POSITIVE_INFINITY
     const config = maxMs < quiet.lookupTimeoutMs ? { ...quiet, lookupTimeoutMs: maxMs } : quiet
     const options = { config, sessions: lookUpOnce(store.sessions) }
     const identities = new Map<string, Identity>()

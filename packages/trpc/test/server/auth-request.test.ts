@@ -3,10 +3,11 @@ import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { memoryFeed } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { reasonOf } from '../../../core/test/support/reason-of.ts'
 import { authRequest } from '../../src/server/auth-handle.ts'
-import type { AuthRequest } from '../../src/server/auth-request.ts'
+import { AuthRequest } from '../../src/server/auth-request.ts'
+import type { RenewSession } from '../../src/server/sent-request.ts'
 
 let auth: TestAuth
 let store: AuthStore
@@ -36,6 +37,87 @@ describe('the calls of a request', () => {
     const later = request.authenticate(store, 'mutation')
     expect(request.isIdentified()).toBe(true)
     await later
+  })
+})
+
+/** A request of the same caller, with other options. */
+async function requestWith(
+  options: Partial<ConstructorParameters<typeof AuthRequest>[1]>,
+  own = auth,
+): Promise<AuthRequest> {
+  const { cookie } = await own.signIn()
+  const headers = new Headers({ cookie, origin: own.config.baseUrl })
+  const { request } = createAuthContext(own.config).headers(headers).auth[authRequest]
+  const shared = { config: own.config, trustsProxy: () => false, ownDb: undefined }
+  const defaults = {
+    transport: 'http',
+    kind: 'query',
+    carriesStreams: true,
+    remoteAddress: undefined,
+  } as const
+  return new AuthRequest(request, { shared, ...defaults, ...options })
+}
+
+describe('a handshake', () => {
+  const connection = { limiter: undefined, onRead() {}, onError() {} }
+  const open = (own?: TestAuth) => requestWith({ transport: 'ws', kind: 'upgrade', connection }, own)
+  const lost = { sessions: { findSession: () => null }, revocations: memoryFeed() }
+
+  test('that fails is the result of the calls that came meanwhile, and of no later one', async () => {
+    const request = await open()
+    request.beginHandshake(lost)
+    const calls = [request.authenticate(store, 'query'), request.authenticate(store, 'mutation')]
+    expect(await Promise.all(calls.map(reasonOf))).toEqual(['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND'])
+    expect(await reasonOf(request.authenticate(store, 'query'))).toBe('accepted')
+  })
+
+  test('that no call waits for is reported with its step', async () => {
+    const failures: object[] = []
+    const own = await createTestAuth({ onFailure: (failure) => void failures.push(failure) })
+    const request = await open(own)
+    const down = { ...lost, sessions: { findSession: () => Promise.reject(new Error('down')) } }
+    request.beginHandshake(down)
+    await vi.waitFor(() => expect(failures).toMatchObject([{ path: 'handshake', step: 'step2' }]))
+    await own.close()
+  })
+})
+
+test('a mutation needs the origin that a query does not', async () => {
+  const { cookie } = await auth.signIn()
+  const headers = new Headers({ cookie })
+  const request = createAuthContext(auth.config).headers(headers).auth[authRequest]
+  const kinds = ['query', 'mutation'] as const
+  const results = await Promise.all(kinds.map((kind) => reasonOf(request.authenticate(store, kind))))
+  expect(results).toEqual(['accepted', 'ORIGIN_REJECTED'])
+})
+
+describe('a renewal', () => {
+  const due = (renew: RenewSession) => requestWith({ renew })
+
+  test('adds its headers once the session was read again', async () => {
+    const addHeaders = vi.fn<() => void>()
+    auth.lookups.reset()
+    const request = await due(async () => addHeaders)
+    const read = await request.authenticate(store, 'query')
+    expect(auth.lookups.count).toBe(2)
+    expect(addHeaders).toHaveBeenCalledOnce()
+    expect(read.session.id).toBe(read.identity.sessionId)
+  })
+
+  test('that is not due costs no read', async () => {
+    auth.lookups.reset()
+    await (await due(() => null)).authenticate(store, 'query')
+    expect(auth.lookups.count).toBe(1)
+  })
+
+  test('of a session that ends meanwhile adds none', async () => {
+    const addHeaders = vi.fn<() => void>()
+    const request = await due(async ({ identity }) => {
+      await auth.revoke(identity)
+      return addHeaders
+    })
+    expect(await reasonOf(request.authenticate(store, 'query'))).toBe('SESSION_NOT_FOUND')
+    expect(addHeaders).not.toHaveBeenCalled()
   })
 })
 

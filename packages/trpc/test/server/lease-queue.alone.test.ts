@@ -20,6 +20,19 @@ test('begins 100 reads in a turn of the event loop, and lets other work run befo
   expect(begun).toEqual(Array.from({ length: READS }, (_, read) => read))
 })
 
+test('begins a read that another read asks for after those that wait', async () => {
+  const queue = createReadQueue()
+  const begun: number[] = []
+  const last = READS
+  for (let read = 0; read < READS; read++)
+    queue(() => {
+      begun.push(read)
+      if (read === MAX_READS_PER_TURN) queue(() => void begun.push(last))
+    })
+  while (begun.length <= last) await new Promise((resolve) => setImmediate(resolve))
+  expect(begun.at(-1)).toBe(last)
+})
+
 describe('leases', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
   afterEach(() => void vi.useRealTimers())

@@ -150,6 +150,16 @@ describe('one read serves all subscribers of a session', () => {
     expect([sound.confirmed, refreshed.confirmed]).toMatchObject([{ length: 1 }, { length: 1 }])
   })
 
+  test('also one who comes after another has left', async () => {
+    const signedIn = await auth.signIn()
+    const [first] = [await subscribeTo(signedIn), await subscribeTo(signedIn)]
+    first.lease.end()
+    await subscribeTo(signedIn)
+    feed.publish(signedIn)
+    await pass(1)
+    expect([auth.lookups.count, feed.listeners]).toEqual([1, 1])
+  })
+
   test('but not another version of the session, whose credentials were replaced', async () => {
     const signedIn = await auth.signIn()
     const copy = await subscribeTo(signedIn)
@@ -334,6 +344,19 @@ describe('a store that does not respond', () => {
     expect(lease.pending()).toBeNull()
   })
 
+  test('may take longer than a lease to respond, if no stream waits', async () => {
+    const signedIn = await auth.signIn()
+    const config = { ...auth.config, lookupTimeoutMs: 20_000 }
+    const { confirmed, rejected } = await subscribeTo(signedIn, { config, emits: false })
+    const answer = holdAnswers()
+    feed.publish(signedIn)
+    await pass(LEASE_MS + 1_000)
+    answer()
+    await pass(1)
+    expect(rejected).toEqual([])
+    expect(confirmed).toHaveLength(1)
+  })
+
   test('passes its result to an idle socket later', async () => {
     const signedIn = await auth.signIn()
     const { rejected } = await subscribeTo(signedIn, { emits: false })
@@ -366,6 +389,50 @@ describe('an event', () => {
     answer()
     await lease.pending()
     expect(rejected).toEqual(['SESSION_NOT_FOUND'])
+  })
+
+  test('has a delay that ends with the read that rejects the session, not with one that began before', async () => {
+    const record = vi.fn<(...measurement: unknown[]) => void>()
+    const telemetry = { record, count() {}, open() {} } as unknown as NonNullable<AuthConfig['telemetry']>
+    const quiet = { ...telemetry, trace: (_operation: unknown, work: () => unknown) => work() }
+    const config = { ...auth.config, telemetry: { ...quiet, background: quiet } as typeof telemetry }
+    const signedIn = await auth.signIn()
+    await subscribeTo(signedIn, { config })
+    const answer = holdAnswers()
+    await pass(2_050)
+    await deleteRow(signedIn)
+    feed.publish(signedIn)
+    await pass(500)
+    answer()
+    await pass(500)
+    answer()
+    await pass(1)
+    expect(record.mock.calls.filter(([name]) => name === 'revocationDelay')).toEqual([
+      ['revocationDelay', expect.closeTo(1, 1), {}],
+    ])
+  })
+
+  test('has a result that an older one, which comes later, does not replace', async () => {
+    const signedIn = await auth.signIn()
+    const { lease } = await subscribeTo(signedIn)
+    const answers: (() => void)[] = []
+    sessions.answer = async (find) => {
+      const found = await find()
+      await new Promise<void>((resolve) => answers.push(resolve))
+      return found
+    }
+    for (let read = 0; read < 2; read++) {
+      await pass(900)
+      feed.publish(signedIn)
+    }
+    await vi.waitFor(() => expect(answers).toHaveLength(2))
+    for (const answer of answers.reverse()) {
+      answer()
+      await pass(1)
+    }
+    sessions.answer = null
+    stopFor(LEASE_MS - 500)
+    expect(lease.pending()).toBeNull()
   })
 
   test('is handled by the next read, so a hundred events cost one', async () => {
