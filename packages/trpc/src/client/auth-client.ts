@@ -50,7 +50,11 @@ type RoutesOption<Api> = keyof RoutesOf<Api> extends never
 export type AuthClientApi<Api> = {
   readonly [Name in keyof Omit<Api, 'createSession'>]: ClientMethod<
     Api[Name],
-    Name extends `sign${'In' | 'Up' | 'Out'}${string}` ? RedirectOption : unknown
+    Name extends 'signInOauth'
+      ? unknown
+      : Name extends `sign${'In' | 'Up' | 'Out'}${string}`
+        ? RedirectOption
+        : unknown
   >
 }
 

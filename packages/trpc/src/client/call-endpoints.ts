@@ -4,8 +4,11 @@ import type { ClientSession } from './client-session.ts'
 import { ownPage } from './own-page.ts'
 import { routeOf } from './route-of.ts'
 
-/** Methods and paths of endpoints that don't depend on the former user. */
-const SIGNS = /^(\/sign-|sign)([Ii]n|[Uu]p|[Oo]ut)(?![a-z])/
+/** Paths of endpoints that don't depend on the former user. */
+const SIGNS = /^\/sign-(in|up|out)(?![a-z])/
+
+/** Methods after which the browser loads `redirectTo`. For a provider, the server redirects to it. */
+const LOADS_PAGE = /^sign(In(?!Oauth$)|Up|Out)(?![a-z])/
 
 /** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
 const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/
@@ -34,8 +37,7 @@ async function callMethod(
   name: string,
   { route, input = {} }: { route: Route; input?: object | undefined },
 ): Promise<object> {
-  // The server needs the page of a sign-in with a provider, which begins here and ends there.
-  if (!SIGNS.test(name) || name === 'signInOauth') return call(session, name, { route, input })
+  if (!LOADS_PAGE.test(name)) return call(session, name, { route, input })
   const { redirectTo, ...rest }: { redirectTo?: string } = input
   const page = redirectTo === undefined ? null : ownPage(redirectTo)
   const response = await (name === 'signOut' ? signOut(session) : call(session, name, { route, input: rest }))
