@@ -1,4 +1,6 @@
 import * as z from 'zod/mini'
+import type { EndpointContext } from '../endpoints/endpoint.ts'
+import { isAuthError } from '../protocol/errors.ts'
 import { checkRateLimit, type RateLimit } from '../rate-limit/rate-limit.ts'
 
 /** An email address as it is stored and looked up: trimmed and in lower case, and only then validated. */
@@ -29,4 +31,19 @@ export function rateLimits<Name extends string>(
   for (const name in defaults)
     limits[name] = checkRateLimit(`limits.${name}`, given?.[name] ?? defaults[name])
   return limits
+}
+
+export function isRateLimited(error: unknown): boolean {
+  return isAuthError(error) && error.reason === 'RATE_LIMITED'
+}
+
+/** Consumes an attempt. Returns false over the limit, for responses that must not reveal it. */
+export async function isAllowed(context: EndpointContext, key: string, limit: RateLimit): Promise<boolean> {
+  try {
+    await context.limit(key, limit)
+    return true
+  } catch (error) {
+    if (isRateLimited(error)) return false
+    throw error
+  }
 }

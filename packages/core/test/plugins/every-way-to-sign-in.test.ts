@@ -72,7 +72,7 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, p
     expect(await signIn(browser)).toBe('403 ACCOUNT_BANNED')
     expect(browser.cookie).not.toContain(auth.config.cookies.session)
     expect(await countSessions(user.userId)).toBe(before)
-    const failures = events.filter(({ type, userId }) => type === 'sign-in.failed' && userId === user.userId)
+    const failures = events.filter((event) => event.type === 'sign-in.failed' && event.userId === user.userId)
     expect(failures).toMatchObject([{ reason: 'ACCOUNT_BANNED' }])
   })
 

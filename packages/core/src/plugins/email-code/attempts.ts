@@ -1,8 +1,7 @@
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
-import { isAuthError } from '../../protocol/errors.ts'
-import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { addressBuckets, clientNetwork } from '../../request/address.ts'
 import { hashSecret } from '../../session/secret.ts'
+import { isAllowed } from '../internal.ts'
 import type { EmailCodeLimits } from './settings.ts'
 
 /** Limits requests and codes by the client's address. @throws AuthError `RATE_LIMITED` */
@@ -24,14 +23,4 @@ export async function countEmail(
     (await isAllowed(context, `email-code:${clientNetwork(context.address)}:${mailbox}`, limits.email)) &&
     (await isAllowed(context, `email-code:${mailbox}`, limits.mailbox))
   )
-}
-
-async function isAllowed(context: EndpointContext, key: string, limit: RateLimit): Promise<boolean> {
-  try {
-    await context.limit(key, limit)
-    return true
-  } catch (error) {
-    if (isAuthError(error) && error.reason === 'RATE_LIMITED') return false
-    throw error
-  }
 }

@@ -4,6 +4,7 @@ import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { lockValidUser } from '../../lifecycle/create-session.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
+import { insertUser } from '../insert-user.ts'
 import { emailCodeError, type Settings } from './settings.ts'
 
 /**
@@ -57,26 +58,8 @@ async function createUser(
   record: RecordEvent,
   { email, now }: { email: string; now: Date },
 ): Promise<void> {
-  const id = crypto.randomUUID()
-  const initial = { image: null, role: 'user', banned: false, banReason: null, banExpires: null }
-  const created = await trx
-    .insertInto('user')
-    .values({
-      id,
-      name: nameOf(email),
-      email,
-      emailVerified: true,
-      ...initial,
-      createdAt: now,
-      updatedAt: now,
-    })
-    .onConflict((conflict) => conflict.column('email').doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  if (created === undefined) return
-  const change = { userId: id, actorId: null, at: now } as const
-  record({ type: 'user.created', ...change })
-  record({ type: 'user.verified', ...change, email })
+  const userId = await insertUser(trx, record, { name: nameOf(email), email, emailVerified: true, now })
+  if (userId !== null) record({ type: 'user.verified', userId, actorId: null, at: now, email })
 }
 
 /** A first name for the user, who can change it: the words before the `@`, without dots that make a link. */

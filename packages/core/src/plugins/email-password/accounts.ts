@@ -7,6 +7,7 @@ import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { isBanned } from '../../session/session.ts'
+import { insertUser } from '../insert-user.ts'
 import { emailAddress } from '../internal.ts'
 import { CREDENTIAL, usableAccounts } from '../usable-accounts.ts'
 import { newPassword } from './password.ts'
@@ -84,19 +85,11 @@ interface NewAccount extends Pick<NewPasswordAccount, 'actorId' | 'name' | 'emai
 export async function insertAccount(
   trx: AuthTransaction,
   record: RecordEvent,
-  { passwordHash: password, now, actorId = null, ...user }: NewAccount,
+  { passwordHash: password, ...user }: NewAccount,
 ): Promise<{ userId: string }> {
-  const userId = crypto.randomUUID()
-  const initial = { emailVerified: false, image: null, banned: false, banReason: null, banExpires: null }
-  const created = await trx
-    .insertInto('user')
-    .values({ id: userId, ...user, ...initial, createdAt: now, updatedAt: now })
-    .onConflict((conflict) => conflict.column('email').doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  if (created === undefined) throw emailPasswordError('EMAIL_TAKEN')
-  await setPassword(trx, { userId, password, now })
-  record({ type: 'user.created', userId, actorId, at: now })
+  const userId = await insertUser(trx, record, { ...user, emailVerified: false })
+  if (userId === null) throw emailPasswordError('EMAIL_TAKEN')
+  await setPassword(trx, { userId, password, now: user.now })
   return { userId }
 }
 

@@ -1,9 +1,9 @@
 import type { AuthorizedContext, EndpointContext } from '../../endpoints/endpoint.ts'
 import { emit } from '../../events/emit.ts'
-import { isAuthError } from '../../protocol/errors.ts'
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { addressBuckets, clientNetwork } from '../../request/address.ts'
 import { hashSecret } from '../../session/secret.ts'
+import { isAllowed, isRateLimited } from '../internal.ts'
 import { readKnownDevice } from './known-device.ts'
 import type { Requester } from './password.ts'
 import type { AttemptLimits } from './settings.ts'
@@ -97,16 +97,6 @@ export async function countOwnEmail(
   await context.limit(`email:own:${await hashSecret(emailOrId)}`, limits.email)
 }
 
-async function isAllowed(context: EndpointContext, key: string, limit: RateLimit): Promise<boolean> {
-  try {
-    await context.limit(key, limit)
-    return true
-  } catch (error) {
-    if (isRateLimited(error)) return false
-    throw error
-  }
-}
-
 async function countAttempt(context: EndpointContext, attempts: Attempts): Promise<void> {
   const { config, database, address } = context
   try {
@@ -119,8 +109,4 @@ async function countAttempt(context: EndpointContext, attempts: Attempts): Promi
     }
     throw error
   }
-}
-
-function isRateLimited(error: unknown): boolean {
-  return isAuthError(error) && error.reason === 'RATE_LIMITED'
 }

@@ -1,6 +1,7 @@
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { lockValidUser } from '../../lifecycle/create-session.ts'
+import { insertUser } from '../insert-user.ts'
 import { oauthError } from './errors.ts'
 import type { Person } from './prove.ts'
 import type { Provider } from './providers.ts'
@@ -48,18 +49,10 @@ export async function findOrCreateAccount(
     const account = { userId: found.id, person, provider, now }
     return { ...(await insertAccount(trx, record, account)), isLinked: true }
   }
-  const userId = crypto.randomUUID()
-  const moments = { createdAt: now, updatedAt: now }
-  const ban = { banned: false, banReason: null, banExpires: null }
-  const user = { id: userId, name: person.name ?? 'New user', email, image: person.image }
-  const created = await trx
-    .insertInto('user')
-    .values({ ...user, emailVerified: true, role: 'user', ...ban, ...moments })
-    .onConflict((conflict) => conflict.column('email').doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  if (created === undefined) throw oauthError('ACCOUNT_EXISTS')
-  record({ type: 'user.created', userId, actorId: null, at: now })
+  const { image } = person
+  const name = person.name ?? 'New user'
+  const userId = await insertUser(trx, record, { name, email, emailVerified: true, image, now })
+  if (userId === null) throw oauthError('ACCOUNT_EXISTS')
   return { ...(await insertAccount(trx, record, { userId, person, provider, now })), isNew: true }
 }
 
