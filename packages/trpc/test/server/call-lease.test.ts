@@ -9,15 +9,17 @@ import { endStreams } from '../../src/server/stopping-streams.ts'
 import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'
 
 let auth: TestAuth
+const failures: object[] = []
 let feed: CountingFeed
 let read: SessionRead
 beforeAll(async () => {
-  auth = await createTestAuth({ onFailure() {} })
+  auth = await createTestAuth({ onFailure: ({ path, step }) => void failures.push({ path, step }) })
 })
 afterAll(() => auth.close())
 beforeEach(async () => {
   feed = countingFeed(auth.database.revocations)
   const store: AuthStore = { sessions: auth.lookups.sessions, revocations: feed }
+  failures.length = 0
   const signedIn = await auth.signIn()
   const session = await store.sessions.findSession(signedIn)
   if (session === null) throw new TypeError('There is no such session')
@@ -118,6 +120,7 @@ describe('a condition of a guard', () => {
     const { signal } = lease.openStream()
     lease.onSession(read.session)
     expect(signal.reason).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    expect(failures).toEqual([{ path: 'ticks', step: 'step2' }])
   })
 
   test('holds for the guards around it, too', () => {
@@ -132,12 +135,13 @@ describe('a condition of a guard', () => {
 
 test('keeps the reason of an error from the source, and other errors as they are', () => {
   const other = new Error('the source has a fault')
-  const stream = open().openStream()
+  const stream = open({ path: 'numbers' }).openStream()
   expect(stream.withReason(other)).toBe(other)
   expect(stream.withReason(new AuthError('SESSIONS_UNAVAILABLE'))).toMatchObject({
     code: 'SERVICE_UNAVAILABLE',
     cause: { reason: 'SESSIONS_UNAVAILABLE' },
   })
+  expect(failures).toEqual([{ path: 'numbers', step: 'procedure' }])
 })
 
 test('ends with the server only if the client continues elsewhere', async () => {

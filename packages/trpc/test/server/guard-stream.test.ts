@@ -351,6 +351,26 @@ describe('guardIterable', () => {
     expect(source.returned).toHaveBeenCalledOnce()
   })
 
+  test('returns what the source returns when its reader leaves early', async () => {
+    const lease = testLease()
+    const source = {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => ({ done: false, value: 1 }),
+        return: async (value: unknown) => ({ done: true, value: [value, 'cleaned up'] }),
+      }),
+    }
+    const guarded = guardIterable(source, { openStream: () => lease })
+    await guarded.next()
+    expect(await guarded.return?.('left')).toEqual({ done: true, value: ['left', 'cleaned up'] })
+    expect(lease.end).toHaveBeenCalled()
+    const plain = guardIterable(
+      { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false, value: 1 }) }) },
+      { openStream: () => testLease() },
+    )
+    await plain.next()
+    expect(await plain.return?.('left')).toEqual({ done: true, value: 'left' })
+  })
+
   test('swallows a cleanup failure after the end', async () => {
     const lease = testLease()
     const source = sourceOf(lease)

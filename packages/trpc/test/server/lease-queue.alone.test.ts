@@ -67,6 +67,7 @@ describe('leases', () => {
     vi.advanceTimersByTime(4_000)
     expect(renewed).toEqual([0, 1, 0, 1])
     for (const lease of leases) renewals.drop(lease)
+    expect(vi.getTimerCount()).toBe(0)
     vi.advanceTimersByTime(10_000)
     expect(renewed).toHaveLength(4)
     expect(vi.getTimerCount()).toBe(0)

@@ -189,6 +189,24 @@ describe('one read serves all subscribers of a session', () => {
     expect(idle.rejected).toContain('TOKEN_INVALID')
   })
 
+  test('but a session without versions has none that could be rotated out', async () => {
+    const read = await readOf(await auth.signIn())
+    const { lease } = subscribe({ ...read, session: { ...read.session, version: null } })
+    expect(lease.pending()).toBeNull()
+  })
+
+  test('but in Cloudflare Workers, each stream has its own lease', async () => {
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+    const signedIn = await auth.signIn()
+    const streams = [await subscribeTo(signedIn), await subscribeTo(signedIn)]
+    vi.unstubAllGlobals()
+    expect(feed.listeners).toBe(2)
+    feed.publish(signedIn)
+    await pass(1)
+    expect(auth.lookups.count).toBe(2)
+    for (const { confirmed } of streams) expect(confirmed).toHaveLength(1)
+  })
+
   test('and reads nothing meanwhile, even if the clock was set back by weeks', async () => {
     const signedIn = await auth.signIn()
     const rotated = { version: 2, rotatedAt: new Date(auth.clock.now().getTime() + 28 * DAY * 1000) }
@@ -232,6 +250,16 @@ describe('the lease', () => {
     expect(rejected).toEqual([])
     expect(auth.lookups.count).toBeGreaterThanOrEqual(60 / 3)
     expect(auth.lookups.count).toBeLessThanOrEqual(60 / 2)
+  })
+
+  test('is renewed also once an idle socket of the session has left', async () => {
+    const signedIn = await auth.signIn()
+    const { lease } = await subscribeTo(signedIn)
+    const idle = await subscribeTo(signedIn, { emits: false })
+    idle.lease.end()
+    await pass(2_050)
+    expect(auth.lookups.count).toBe(1)
+    expect(lease.pending()).toBeNull()
   })
 
   test('delays the end after an unannounced revocation by at most its duration', async () => {
