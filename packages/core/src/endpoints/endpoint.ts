@@ -49,10 +49,15 @@ export type CanSignIn = (userId: string, db: AuthKysely) => Promise<boolean>
 
 /** The browsers of each user that a plugin remembers, whichever way they sign in. */
 export interface BrowserMemory {
-  /** Returns whether this browser has signed in to the account before. */
-  isKnown(userId: string, context: EndpointContext): Promise<boolean>
-  /** Remembers this browser, which has just signed in. Returns `Set-Cookie` values. */
-  remember(userId: string, context: EndpointContext): Promise<readonly string[]>
+  /** Returns whether this browser has signed in to the account before. Null is an account yet to come. */
+  isKnown(userId: string | null, context: EndpointContext): Promise<boolean>
+  /** Remembers this browser, unless the session that it began has ended. Returns `Set-Cookie` values. */
+  remember(
+    session: { readonly userId: string; readonly sessionId: string },
+    context: EndpointContext,
+  ): Promise<readonly string[]>
+  /** Makes all browsers of a user unknown, in the transaction of a change. */
+  forget(userId: string, trx: AuthTransaction): Promise<void>
   /** Tells the user, after the response, that an unknown browser signed in, or lacks only a second factor. */
   report?(userId: string, context: EndpointContext): void
 }
@@ -64,7 +69,7 @@ export interface SecondFactor {
   /** If false, these methods only complete sign-ins that another factor requires. @default true */
   readonly isRequired?: boolean
   /** Returns whether this user may sign in with this browser alone. @default never */
-  isTrusted?(userId: string, context: EndpointContext): Promise<boolean>
+  isTrusted?(userId: string, context: EndpointContext, db: AuthKysely): Promise<boolean>
   /** Removes the factor from an account, in the transaction of a change. */
   remove(userId: string, trx: AuthTransaction): Promise<void>
 }

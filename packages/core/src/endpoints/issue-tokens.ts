@@ -1,5 +1,7 @@
+import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import { createSession, type NewSessionOptions } from '../lifecycle/create-session.ts'
 import { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
+import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
 import { SECOND_FACTORS } from '../session/authentication-methods.ts'
 import type { BrowserMemory, EndpointContext } from './endpoint.ts'
@@ -34,14 +36,14 @@ async function begin(
   context: EndpointContext,
   { unknownBrowser = 'report', ...options }: SignInOptions,
 ): Promise<TokenResult> {
-  const { config, database, address, request, sessionCookie: replaces } = context
+  const { config, database, address, request, sessionCookie: replaces, later } = context
   const browsers = unknownBrowser === 'ignore' ? [] : context.browsers
   const knownDevice = await isKnownBrowser(userId, browsers, context)
   const report = () => {
     if (unknownBrowser !== 'report' || knownDevice === true) return
     for (const memory of browsers) memory.report?.(userId, context)
   }
-  const methods = await missingFactors(userId, context, options)
+  const methods = await missingFactors(userId, options, context, database.db)
   if (methods.length > 0) {
     const challenge = await createChallenge({ userId, methods, ...options }, context)
     // The first factor was right, so its owner gets an email even if the second one never follows.
@@ -51,23 +53,58 @@ async function begin(
   const id = crypto.randomUUID()
   const issue = await prepareTokens({ id, userId }, context)
   const browser = { address, userAgent: request.header('user-agent'), replaces, knownDevice }
-  const session = await createSession(database, { ...options, ...browser, id, userId, config })
+  let isComplete = true
+  const session = await createSession(database, {
+    ...options,
+    ...browser,
+    id,
+    userId,
+    config,
+    async authorize(trx) {
+      await options.authorize?.(trx)
+      // The user may have added a factor meanwhile.
+      isComplete = (await missingFactors(userId, options, context, trx)).length === 0
+      if (!isComplete) throw new AuthError('FACTOR_REQUIRED')
+    },
+  }).catch((error: unknown) => {
+    if (isEndpointError(error) && error.code === 'TOO_MANY_SESSIONS') report()
+    if (isComplete) throw error
+    return null
+  })
+  if (session === null) return begin(userId, context, { unknownBrowser, ...options })
   const { body, cookies } = await issue(session)
   report()
-  const remembered: string[] = []
-  for (const memory of browsers) remembered.push(...(await memory.remember(userId, context)))
-  return { body, cookies: [...cookies, ...remembered] }
+  const known: string[] = []
+  for (const memory of browsers)
+    known.push(...(await orNone(memory.remember({ userId, sessionId: id }, context), later)))
+  return { body, cookies: [...cookies, ...known] }
 }
 
-/** Null if no plugin remembers browsers, and for a program with the session header. */
-async function isKnownBrowser(
-  userId: string,
+/** Returns the cookies; none, with a report, if the browser can't be remembered: the session has begun. */
+export function orNone(
+  cookies: Promise<readonly string[]>,
+  later: EndpointContext['later'],
+): Promise<readonly string[]> {
+  return cookies.catch((error: unknown) => {
+    later(() => Promise.reject(error))
+    return []
+  })
+}
+
+/**
+ * Returns whether the browser has signed in to the account before; null if no plugin remembers browsers, and
+ * for a program with the session header.
+ * @param userId null for an account that doesn't exist yet
+ * @throws AuthError `COOKIE_CONFLICT` if a cookie of a plugin is sent twice
+ */
+export async function isKnownBrowser(
+  userId: string | null,
   browsers: readonly BrowserMemory[],
   context: EndpointContext,
 ): Promise<boolean | null> {
   if (browsers.length === 0 || context.sessionTransport === 'header') return null
-  for (const memory of browsers) if (await memory.isKnown(userId, context)) return true
-  return false
+  const known = await Promise.all(browsers.map((memory) => memory.isKnown(userId, context)))
+  return known.includes(true)
 }
 
 /** Completes a sign-in whose second factor the user has just proved by this method. */
@@ -92,15 +129,16 @@ export async function completeSignIn(
 /** Returns the methods one of which must complete the sign-in; empty if it is complete. */
 async function missingFactors(
   userId: string,
-  context: EndpointContext,
   { amr = [] }: Pick<SignInOptions, 'amr'>,
+  context: EndpointContext,
+  db: AuthKysely,
 ): Promise<string[]> {
   if (amr.some((method) => SECOND_FACTORS.includes(method))) return []
   const methods: string[] = []
   let isRequired = false
   for (const factor of context.secondFactors) {
-    const own = await factor.methodsOf(userId, context.database.db)
-    if (own.length > 0 && (await factor.isTrusted?.(userId, context))) return []
+    const own = await factor.methodsOf(userId, db)
+    if (own.length > 0 && (await factor.isTrusted?.(userId, context, db))) return []
     if (own.length > 0 && factor.isRequired !== false) isRequired = true
     methods.push(...own)
   }

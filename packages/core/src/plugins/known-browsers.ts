@@ -1,4 +1,5 @@
 import type { AuthKysely, Timestamp } from '../database/schema/kysely-tables.ts'
+import type { AuthTransaction } from '../database/session-database.ts'
 import type { EndpointContext } from '../endpoints/endpoint.ts'
 import { lockUsers } from '../lifecycle/locked-sessions.ts'
 import { readCookie, setCookie } from '../request/cookie.ts'
@@ -22,12 +23,15 @@ export interface KnownBrowsers {
    * Returns the id of this browser if it is known for this user, otherwise null. Without a user, it does the
    * same work.
    */
-  find(userId: string | null, context: EndpointContext): Promise<string | null>
+  find(userId: string | null, context: EndpointContext, db?: AuthKysely): Promise<string | null>
   /**
    * Adds this browser, or extends the time that it is known, and returns its cookie. An unknown browser
    * always gets a new secret: its cookie may have been planted.
    */
-  remember(browser: { userId: string; seconds: number }, context: EndpointContext): Promise<string[]>
+  remember(
+    browser: { userId: string; sessionId: string; seconds: number },
+    context: EndpointContext,
+  ): Promise<string[]>
   /** Removes all browsers of a user. */
   forget(db: AuthKysely, userId: string): Promise<void>
 }
@@ -37,16 +41,16 @@ export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
   const nameOf = ({ config }: EndpointContext) => `${config.cookies.device}-${suffix}`
   const rowsOf = (db: AuthKysely) => db.withTables<Record<Table, KnownBrowserRow>>()
   return {
-    async find(userId, context) {
-      const { config, database, request, sessionTransport } = context
+    async find(userId, context, db = context.database.db) {
+      const { config, request, sessionTransport } = context
       if (sessionTransport === 'header') return null
       const secret = readCookie(request.header('cookie'), nameOf(context))
       if (secret === null) return null
-      const query = rowsOf(database.db).selectFrom(table).select('id')
+      const query = rowsOf(db).selectFrom(table).select('id')
       const known = query.where('id', '=', await hashOf(userId, secret)).where('expiresAt', '>', config.now())
       return (await known.executeTakeFirst())?.id ?? null
     },
-    async remember({ userId, seconds }, context) {
+    async remember({ userId, sessionId, seconds }, context) {
       const { config, database, request, sessionTransport } = context
       if (sessionTransport === 'header' || seconds === 0) return []
       const now = config.now()
@@ -56,8 +60,8 @@ export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
       const expiresAt = new Date(now.getTime() + seconds * 1000)
       const row = { id: await hashOf(userId, secret), userId, expiresAt, createdAt: now }
       await database.db.transaction().execute(async (trx) => {
-        // The user may have been deleted since they signed in.
-        if ((await lockUsers(trx, [userId])).length === 0) return
+        await lockUsers(trx, [userId])
+        if (!(await hasSession(trx, sessionId))) return
         const db = rowsOf(trx)
         const insert = db.insertInto(table).values(row)
         await insert.onConflict((known) => known.column('id').doUpdateSet({ expiresAt })).execute()
@@ -72,6 +76,12 @@ export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
       await rowsOf(db).deleteFrom(table).where('userId', '=', userId).execute()
     },
   }
+}
+
+/** Returns false if a session has ended, such as by a reset that has forgotten the browsers. */
+export async function hasSession(trx: AuthTransaction, sessionId: string): Promise<boolean> {
+  const sessions = trx.selectFrom('session').select('id').where('id', '=', sessionId)
+  return (await sessions.executeTakeFirst()) !== undefined
 }
 
 function hashOf(userId: string | null, secret: string): Promise<string> {

@@ -15,7 +15,7 @@ import { emailCodeError, type Settings } from './settings.ts'
  */
 export async function claimAccount(
   email: string,
-  { change, config, later, secondFactors }: EndpointContext,
+  { change, config, later, secondFactors, browsers }: EndpointContext,
   { sendEmail, signUp }: Settings,
 ): Promise<string> {
   const now = config.now()
@@ -34,6 +34,7 @@ export async function claimAccount(
     const change = { userId, actorId: null, at: now } as const
     // What was never confirmed, and so isn't a factor yet.
     for (const factor of secondFactors) await factor.remove(userId, trx)
+    for (const memory of browsers) await memory.forget(userId, trx)
     const ways = trx.deleteFrom('account').where('userId', '=', userId)
     const hadPassword = (await ways.executeTakeFirst()).numDeletedRows > 0n
     await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })

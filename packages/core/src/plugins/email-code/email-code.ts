@@ -1,7 +1,7 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rateLimits } from '../internal.ts'
 import { hasVerifiedEmail } from './claim-account.ts'
-import { browsers, signedInBrowsers } from './known-browser.ts'
+import { browsers } from './known-browser.ts'
 import { requestEmailCode } from './request.ts'
 import { DEFAULT_LIMITS, EMAIL_CODE_ERRORS, type EmailCodeOptions, type Settings } from './settings.ts'
 import { reauthenticateEmailCode, signInEmailCode } from './sign-in.ts'
@@ -32,7 +32,7 @@ export function emailCode(options: EmailCodeOptions): AuthPlugin<EmailCodeEndpoi
     async onChange(event, trx) {
       // Someone else may have signed in with the former password.
       if (event.type === 'user.password-changed' || event.type === 'user.email-change-undone')
-        await signedInBrowsers.forget(trx, event.userId)
+        await browsers.forget(event.userId, trx)
     },
     endpoints: {
       requestEmailCode: requestEmailCode(settings),

@@ -9,5 +9,7 @@ export const signedInBrowsers: KnownBrowsers = knownBrowsers('emailCodeBrowser',
 /** Remembers browsers for 180 days. */
 export const browsers: BrowserMemory = {
   isKnown: async (userId, context) => (await signedInBrowsers.find(userId, context)) !== null,
-  remember: (userId, context) => signedInBrowsers.remember({ userId, seconds: LIFETIME_SECONDS }, context),
+  remember: (session, context) =>
+    signedInBrowsers.remember({ ...session, seconds: LIFETIME_SECONDS }, context),
+  forget: (userId, trx) => signedInBrowsers.forget(trx, userId),
 }

@@ -39,6 +39,8 @@ export function requestEmailCode(settings: Settings): Endpoint<{ email: string }
       const browser = await signedInBrowsers.find(user?.id ?? null, context)
       if (browser === null) await countAddress(context, limits)
       const isSent = await countEmail({ email, browser }, context, limits)
+      // Otherwise, a known browser could fill the tables.
+      if (browser !== null && !isSent) await countAddress(context, limits)
       const now = config.now()
       const pending = createPendingCode(now)
       const hasCode = isSent && (user !== null || signUp)

@@ -5,6 +5,7 @@ import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { emailUser } from '../email-user.ts'
+import { hasSession } from '../known-browsers.ts'
 import type { SendEmail } from './send-email.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -26,8 +27,9 @@ function readDeviceCookie({ config, request, sessionTransport }: EndpointContext
 export function knownDevices({ sendEmail }: Pick<Settings, 'sendEmail'>): BrowserMemory {
   return {
     isKnown: async (userId, context) =>
-      (await findDevice({ column: 'user.id', value: userId }, context)) !== null,
+      (await findDevice({ column: 'user.id', value: userId ?? '' }, context)) !== null,
     remember,
+    forget: (userId, trx) => deleteDevices(trx, { userId, except: null }),
     ...(sendEmail !== undefined && {
       report: (userId, context) => notifyOfSignIn(userId, context, sendEmail),
     }),
@@ -60,7 +62,10 @@ async function findDevice(
  * Remembers that this browser has signed in to an account, and returns its cookie. An unknown browser always
  * gets a new secret: its cookie may have been planted. Ignores callers without cookies.
  */
-async function remember(userId: string, context: EndpointContext): Promise<string[]> {
+async function remember(
+  { userId, sessionId }: { userId: string; sessionId: string },
+  context: EndpointContext,
+): Promise<string[]> {
   const { config, database, sessionTransport } = context
   if (sessionTransport === 'header') return []
   const now = config.now()
@@ -69,8 +74,8 @@ async function remember(userId: string, context: EndpointContext): Promise<strin
   const secret = (isKnown ? readDeviceCookie(context) : null) ?? createSecret()
   const row = { id: crypto.randomUUID(), device: await hashSecret(secret), userId, expiresAt, createdAt: now }
   await database.db.transaction().execute(async (trx) => {
-    // The user may have been deleted since they signed in.
-    if ((await lockUsers(trx, [userId])).length === 0) return
+    await lockUsers(trx, [userId])
+    if (!(await hasSession(trx, sessionId))) return
     const db = withOwnTables(trx)
     const insert = db.insertInto('knownDevice').values(row)
     await insert

@@ -1,13 +1,12 @@
 import * as z from 'zod/mini'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { beginSession } from '../../endpoints/issue-tokens.ts'
+import { beginSession, isKnownBrowser } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
 import { findPasswordAccount, insertAccount } from './accounts.ts'
 import { countAddress } from './attempts.ts'
-import { readDevice } from './known-device.ts'
 import { newPassword } from './password.ts'
 import { emailPasswordError, hashNewPassword, type Settings } from './settings.ts'
 import type { SignInInput } from './sign-in.ts'
@@ -42,8 +41,8 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
     output: tokens,
     async run({ name, email, password, username, rememberMe }, context) {
       await countAddress(context, limits)
-      // Rejects duplicate device cookies before the account exists.
-      await readDevice(context)
+      // Rejects duplicate cookies before the account exists.
+      await isKnownBrowser(null, context.browsers, context)
       const now = context.config.now()
       const { onEvent } = context.database
       const newUser = { id: null, name, email, ...(username !== undefined && { username }) }

@@ -1,5 +1,7 @@
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
+import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { lockValidUser } from '../../lifecycle/create-session.ts'
 import { insertUser } from '../insert-user.ts'
 import { oauthError } from './errors.ts'
@@ -28,6 +30,7 @@ export function findAccount(
 }
 
 type SignIn = { person: Person; provider: Provider; now: Date }
+type FirstSignIn = SignIn & Pick<EndpointContext, 'secondFactors'>
 
 /**
  * Returns the account of a person, or creates it: for the user with the same email, if both sides have
@@ -37,7 +40,7 @@ type SignIn = { person: Person; provider: Provider; now: Date }
 export async function findOrCreateAccount(
   trx: AuthTransaction,
   record: RecordEvent,
-  { person, provider, now }: SignIn,
+  { person, provider, secondFactors, now }: FirstSignIn,
 ): Promise<LinkedAccount> {
   const known = await findAccount(trx, { provider, ...person })
   if (known !== undefined) return known
@@ -45,7 +48,7 @@ export async function findOrCreateAccount(
   if (email === null || !person.emailVerified) throw oauthError('PROVIDER_EMAIL_UNVERIFIED')
   const found = await trx.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
   if (found !== undefined) {
-    await requireSamePerson(trx, { userId: found.id, email, provider, now })
+    await requireSamePerson(trx, { userId: found.id, email, provider, secondFactors, now })
     const account = { userId: found.id, person, provider, now }
     return { ...(await insertAccount(trx, record, account)), isLinked: true }
   }
@@ -58,12 +61,19 @@ export async function findOrCreateAccount(
 
 /**
  * Rejects a user whose email may belong to someone else by now: an attacker can sign up with an address
- * before its owner does, and a provider can give an address to another person, who has another id there.
+ * before its owner does, and a provider can give an address to another person, who has another id there. A
+ * mailbox must not add a way in to an account that a second factor protects.
  * @throws EndpointError `ACCOUNT_EXISTS`, or AuthError `ACCOUNT_BANNED`
  */
 async function requireSamePerson(
   trx: AuthTransaction,
-  { userId, email, provider, now }: { userId: string; email: string; provider: Provider; now: Date },
+  {
+    userId,
+    email,
+    provider,
+    secondFactors,
+    now,
+  }: Omit<FirstSignIn, 'person'> & Record<'userId' | 'email', string>,
 ): Promise<void> {
   // The sign-in of a banned user fails, so it links nothing.
   await lockValidUser(trx, userId, now)
@@ -75,8 +85,8 @@ async function requireSamePerson(
   const isVerified = user?.email === email && Boolean(user.emailVerified)
   const accounts = trx.selectFrom('account').select('id').where('userId', '=', userId)
   const sameProvider = await accounts.where('providerId', '=', provider.id).executeTakeFirst()
-  if (!isVerified || provider.linkByEmail === false || sameProvider !== undefined)
-    throw oauthError('ACCOUNT_EXISTS')
+  const isLinkable = isVerified && provider.linkByEmail !== false && sameProvider === undefined
+  if (!isLinkable || (await hasSecondFactor(userId, trx, secondFactors))) throw oauthError('ACCOUNT_EXISTS')
 }
 
 /** @throws EndpointError `ACCOUNT_TAKEN` if another user has linked it meanwhile */

@@ -46,7 +46,7 @@ async function signIn(proof: Proof, { flow, provider, context, settings }: Finis
   const { person, tokens, acr } = proof
   const now = context.config.now()
   const account = await context.change((trx, record) =>
-    findOrCreateAccount(trx, record, { person, provider, now }),
+    findOrCreateAccount(trx, record, { person, provider, secondFactors: context.secondFactors, now }),
   )
   const { userId } = account
   await storeTokens(account, tokens, { provider, context })

@@ -11,7 +11,7 @@ const METHODS = ['otp', 'recovery']
 
 export const secondFactor: SecondFactor = {
   methodsOf: async (userId, db) => ((await enabledSince(userId, db)) === null ? [] : METHODS),
-  isTrusted: async (userId, context) => (await trustedDevices.find(userId, context)) !== null,
+  isTrusted: async (userId, context, db) => (await trustedDevices.find(userId, context, db)) !== null,
   remove: removeTotp,
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { completeSignIn } from '../../endpoints/issue-tokens.ts'
+import { completeSignIn, orNone } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { attemptChallenge, challengeToken } from '../../endpoints/sign-in-challenge.ts'
@@ -33,9 +33,8 @@ export function signInTotp(settings: Settings): Endpoint<SignInTotpInput, TokenR
       const method = await proveCode({ userId, code }, context, settings)
       const { body, cookies } = await completeSignIn(open, method, context)
       if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
-      const trusted = isTrusted
-        ? await trustedDevices.remember({ userId, seconds: settings.trustedDeviceSeconds }, context)
-        : []
+      const browser = { userId, sessionId: body.sessionId, seconds: settings.trustedDeviceSeconds }
+      const trusted = isTrusted ? await orNone(trustedDevices.remember(browser, context), context.later) : []
       return { body, cookies: [...cookies, ...trusted] }
     },
   })

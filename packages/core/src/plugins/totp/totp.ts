@@ -45,6 +45,7 @@ export function totp(options: TotpOptions): AuthPlugin<TotpEndpoints, Record<nev
       // The user may do this because someone else has their password, or their browser.
       const isSuspect =
         event.type === 'user.password-changed' ||
+        event.type === 'user.email-change-undone' ||
         (event.type === 'session.version-changed' && event.cause === 'copies-revoked')
       if (isSuspect) await trustedDevices.forget(trx, event.userId)
     },

@@ -261,6 +261,8 @@ describe('the first code of an unverified account', () => {
     expect((await owner.call('signInEmailCode', { code })).status).toBe('200')
     expect((await attacker.call('getSession')).status).toBe('401 SESSION_NOT_FOUND')
     expect((await attacker.signIn(email)).status).toBe('401 INVALID_CREDENTIALS')
+    for (const table of ['knownDevice', 'emailCodeBrowser'])
+      expect((await dumpTables(auth))[table]?.filter((row) => row.userId === userId)).toHaveLength(1)
     expect((await owner.call('getSession')).body.user).toMatchObject({ id: userId, emailVerified: true })
     const types = (await readAudit(auth, userId)).map(({ type }) => type)
     expect(types).toEqual(expect.arrayContaining(['user.verified', 'user.password-changed']))

@@ -61,6 +61,15 @@ test('a browser that has signed in by code gets emails after strangers have used
   expect((await browser.call('signInEmailCode', { code })).status).toBe('200')
 })
 
+test('a known browser without emails left counts like a stranger, and gets 429', async () => {
+  const { email } = await auth.createUser()
+  const browser = openElsewhere()
+  await browser.signIn(email)
+  const statuses: string[] = []
+  for (let request = 0; request < 15; request++) statuses.push((await ask(email, browser)).status)
+  expect(statuses).toEqual([...Array(14).fill('200'), '429 RATE_LIMITED'])
+})
+
 test('a browser that another user has signed in with is a stranger', async () => {
   const [own, other] = [await auth.createUser(), await auth.createUser()]
   const browser = openElsewhere()

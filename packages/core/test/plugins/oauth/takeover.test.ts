@@ -1,17 +1,18 @@
+import { totp } from '@sallyport/core/plugins/totp'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { insertTotp } from '../../support/insert-totp.ts'
 import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
 import { CLIENT, startOidcServer } from './oidc-server.ts'
 
 const acme = await startOidcServer()
 const other = await startLocalProvider()
-const { auth, open, emails } = await createOauthAuth({
-  providers: {
-    acme: { ...CLIENT, issuer: acme.issuer },
-    other: { ...CLIENT, issuer: other.issuer },
-    company: { ...CLIENT, issuer: other.issuer, linkByEmail: false },
-  },
-})
+const providers = {
+  acme: { ...CLIENT, issuer: acme.issuer },
+  other: { ...CLIENT, issuer: other.issuer },
+  company: { ...CLIENT, issuer: other.issuer, linkByEmail: false },
+}
+const { auth, open, emails } = await createOauthAuth({ providers }, { plugins: [totp({ issuer: 'Test' })] })
 
 let ada: ReturnType<typeof newPerson>
 let browser: Browser
@@ -46,6 +47,14 @@ describe('a first sign-in with the email of a user', () => {
     expect((await browser.call('getSession')).body.user.id).toBe(userId)
     const notice = { kind: 'account-linked', to: ada.email, provider: 'acme' }
     await expect.poll(() => emails).toContainEqual(expect.objectContaining(notice))
+  })
+
+  test('links nothing to an account with a second factor, which a mailbox alone must not get around', async () => {
+    const userId = await createVerifiedUser(ada.email)
+    await insertTotp(auth, [userId])
+    expect((await browser.go('signInOauth')).page).toBe(EXISTS)
+    const accounts = auth.db.selectFrom('account').select('providerId').where('userId', '=', userId)
+    expect(await accounts.execute()).toEqual([{ providerId: 'credential' }])
   })
 
   test.each([

@@ -1,5 +1,7 @@
 import { createAuth } from '@sallyport/core/auth'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { dumpTables } from '../../support/dump-tables.ts'
+import { insertLink } from '../../support/insert-link.ts'
 import type { Browser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { createTotpAuth } from './browser.ts'
@@ -280,6 +282,16 @@ describe('a trusted device', () => {
     expect((await browser.signIn(other.email)).status).toBe('403 FACTOR_REQUIRED')
     auth.clock.advance(30 * 24 * 3_600)
     expect((await browser.signIn(user.email)).status).toBe('403 FACTOR_REQUIRED')
+  })
+
+  test('loses its trust when a change of the email is undone', async () => {
+    await trust()
+    const rows = async () =>
+      (await dumpTables(auth)).trustedDevice?.filter(({ userId }) => userId === user.userId)
+    expect(await rows()).toHaveLength(1)
+    const token = await insertLink(auth, { ...user, kind: 'undo-email-change' })
+    expect((await open().call('undoEmailChange', { token })).status).toBe('200')
+    expect(await rows()).toEqual([])
   })
 
   test.each([
