@@ -358,4 +358,10 @@ export const EQUIVALENT: readonly Equivalent[] = [
     mutant: 'if (!this.#isRotatedOut && (this.#emitting === 0 || delay >= LEASE_MS)) return',
     reason: 'A renewal comes first, and sets the timer.',
   },
+  {
+    file: 'trpc/src/server/session-lease.ts',
+    line: 'await this.#read({ isRenewal: false })',
+    mutant: 'await this.#read({})',
+    reason: 'Both are falsy.',
+  },
 ]

@@ -72,6 +72,15 @@ test('cuts all connections after 5 s', async () => {
   expect(auth.close).toHaveBeenCalledOnce()
 })
 
+test('ends also with a server of HTTP/2, which cannot cut connections', async () => {
+  const server = { listening: true, close: vi.fn<() => void>(), once: vi.fn<() => void>() }
+  const auth = { store: { revocations: memoryFeed() }, close: vi.fn<() => Promise<void>>(async () => {}) }
+  const drained = drain({ auth: auth as never, server, timeoutMs: 100 })
+  await pass(100)
+  await drained
+  expect(auth.close).toHaveBeenCalledOnce()
+})
+
 test('closes no socket that is closing, and a server that begins to listen at once', async () => {
   const { socket, server, drained } = begin(2_000)
   socket.readyState = 2

@@ -78,6 +78,12 @@ describe('a handshake', () => {
     expect(await reasonOf(request.authenticate(store, 'query'))).toBe('accepted')
   })
 
+  test('of a connection that nothing guards passes its result on, too', async () => {
+    const request = await requestWith({ transport: 'ws', kind: 'upgrade' })
+    request.beginHandshake(store)
+    expect(await reasonOf(request.authenticate(store, 'query'))).toBe('accepted')
+  })
+
   test('that no call waits for is reported with its step', async () => {
     const failures: object[] = []
     const own = await createTestAuth({ onFailure: (failure) => void failures.push(failure) })

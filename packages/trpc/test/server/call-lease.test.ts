@@ -57,10 +57,13 @@ describe('a caller who has gone away', () => {
 
   test('later ends the subscription, and aborts the signal with their reason', () => {
     const caller = new AbortController()
-    const { signal } = open({ caller: caller.signal }).openStream()
+    const lease = open({ caller: caller.signal })
+    const { signal } = lease.openStream()
     expect([signal.aborted, feed.listeners]).toEqual([false, 1])
     caller.abort('gone')
     expect([signal.aborted, signal.reason, feed.listeners]).toEqual([true, 'gone', 0])
+    expect(lease.openStream().signal.aborted).toBe(true)
+    expect([feed.listeners, feed.subscriptions]).toEqual([0, 1])
   })
 
   test('after the last stream has ended no longer matters', () => {

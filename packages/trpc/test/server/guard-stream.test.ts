@@ -371,6 +371,21 @@ describe('guardIterable', () => {
     expect(await plain.return?.('left')).toEqual({ done: true, value: 'left' })
   })
 
+  test('ends its lease when its reader throws, and lets the source handle that', async () => {
+    const lease = testLease()
+    const next = async () => ({ done: false, value: 1 })
+    const source = {
+      [Symbol.asyncIterator]: () => ({ next, throw: async () => ({ done: true, value: 'kept' }) }),
+    }
+    const fault = new Error('the reader has a fault')
+    expect(await guardIterable(source, { openStream: () => lease }).throw?.(fault)).toMatchObject({
+      value: 'kept',
+    })
+    expect(lease.end).toHaveBeenCalledOnce()
+    const plain = guardIterable({ [Symbol.asyncIterator]: () => ({ next }) }, { openStream: testLease })
+    await expect(plain.throw?.(fault)).rejects.toBe(fault)
+  })
+
   test('swallows a cleanup failure after the end', async () => {
     const lease = testLease()
     const source = sourceOf(lease)
@@ -395,4 +410,12 @@ test('guardPromise rejects at once if the session has already ended', async () =
   }
   await expect(guardPromise(new Promise(() => {}), { openStream: () => lease })).rejects.toBe(ended)
   expect(lease.end).toHaveBeenCalledOnce()
+})
+
+test('guardPromise leaves no listener behind', async () => {
+  const { signal } = new AbortController()
+  const lease = { signal, pending: () => null, withReason: (error: unknown) => error, end() {} }
+  expect(await guardPromise(Promise.resolve('done'), { openStream: () => lease })).toBe('done')
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(getEventListeners(signal, 'abort')).toEqual([])
 })

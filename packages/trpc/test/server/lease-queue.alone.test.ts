@@ -73,6 +73,14 @@ describe('leases', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test('that come one after another share a timer', () => {
+    const { renewals, leases } = create(100)
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    for (const lease of leases) renewals.keep(lease)
+    expect(timers).toHaveBeenCalledOnce()
+    timers.mockRestore()
+  })
+
   test('that are tried again come first, and count toward the chunk', () => {
     const { renewals, leases, renewed } = create(800)
     for (const lease of leases.slice(300)) renewals.keep(lease)
