@@ -208,3 +208,13 @@ describe('a socket with a deadline', () => {
     expect(done).toEqual(['open', 'close'])
   })
 })
+
+test('bursts with breaks never close a socket', () => {
+  const { done, receive } = open({ framesPer100Ms: 2 })
+  for (let burst = 0; burst < 100; burst++) {
+    for (let frame = 0; frame < 5; frame++) receive('PING')
+    vi.advanceTimersByTime(300)
+  }
+  expect(done.filter((event) => event === 'message PING')).toHaveLength(500)
+  expect(done.filter((event) => /close|limited|terminate/.test(event))).toEqual([])
+})
