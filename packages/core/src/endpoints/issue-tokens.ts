@@ -36,7 +36,7 @@ async function begin(
   context: EndpointContext,
   { unknownBrowser = 'report', ...options }: SignInOptions,
 ): Promise<TokenResult> {
-  const { config, database, address, request, sessionCookie: replaces, later } = context
+  const { config, database, address, request, sessionCookie: replaces } = context
   const browsers = unknownBrowser === 'ignore' ? [] : context.browsers
   const knownDevice = await isKnownBrowser(userId, browsers, context)
   const report = () => {
@@ -74,10 +74,22 @@ async function begin(
   if (session === null) return begin(userId, context, { unknownBrowser, ...options })
   const { body, cookies } = await issue(session)
   report()
-  const known: string[] = []
+  return {
+    body,
+    cookies: [...cookies, ...(await rememberBrowser({ userId, sessionId: id }, browsers, context))],
+  }
+}
+
+/** Returns the cookies by which the plugins know the browser of a session from now on. */
+export async function rememberBrowser(
+  session: { readonly userId: string; readonly sessionId: string },
+  browsers: readonly BrowserMemory[],
+  context: EndpointContext,
+): Promise<string[]> {
+  const cookies: string[] = []
   for (const memory of browsers)
-    known.push(...(await orNone(memory.remember({ userId, sessionId: id }, context), later)))
-  return { body, cookies: [...cookies, ...known] }
+    cookies.push(...(await orNone(memory.remember(session, context), context.later)))
+  return cookies
 }
 
 /** Returns the cookies; none, with a report, if the browser can't be remembered: the session has begun. */

@@ -1,5 +1,5 @@
 import type { AuthEvent } from '@sallyport/core'
-import { createTestAuth } from '@sallyport/core/testing'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { everyPasswordOption } from '../support/every-plugin.ts'
 import { insertLink } from '../support/insert-link.ts'
@@ -197,6 +197,15 @@ describe('a session of an anonymous user', () => {
     await browser.signIn(user.email)
     expect(browser.cookie).toContain(before)
     expect(knownBrowsersOf(user.userId)).toEqual([false, true])
+  })
+
+  test('makes the browser known once the user has an account', async () => {
+    const email = `${crypto.randomUUID()}@example.com`
+    const account = { name: 'Ada', email, password: TEST_PASSWORD }
+    expect((await browser.call('upgradeAnonymous', account)).status).toBe('200')
+    await browser.call('signOut')
+    await browser.signIn(email)
+    expect(knownBrowsersOf(userId)).toEqual([null, true])
   })
 
   test('gets a new JWT once that has expired, and ends with a ban', async () => {

@@ -564,7 +564,7 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
     },
     // Bob isn't anonymous.
     aim: ({ ada: { email } }) => ({ input: { name: 'Eve', email, password: 'a rare password' } }),
-    cookies: { set: both, cleared: [] },
+    cookies: { set: signedIn, cleared: [] },
     answers: { ...FOR_USERS, 'other user': '409 NOT_ANONYMOUS' },
   },
   signInOauth: {

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { rememberBrowser } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { userName } from '../../endpoints/user-record.ts'
@@ -59,7 +60,10 @@ export function upgradeAnonymous({
       }
       const renewed = await renewSession(context, { cause: 'factor-added', methods: ['pwd'], work })
       sendLink(user, context, settings)
-      return renewed
+      const { body, cookies } = renewed
+      const { sessionId } = context.identity
+      const known = await rememberBrowser({ userId, sessionId }, context.browsers, context)
+      return { body, cookies: [...cookies, ...known] }
     },
   })
 }
