@@ -4,7 +4,8 @@ import { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
 import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
 import { SECOND_FACTORS } from '../session/authentication-methods.ts'
-import type { BrowserMemory, EndpointContext } from './endpoint.ts'
+import { isKnownBrowser, rememberBrowser } from './browser-memory.ts'
+import type { EndpointContext } from './endpoint.ts'
 import { consumeChallenge, createChallenge, type OpenChallenge } from './sign-in-challenge.ts'
 
 export interface SignInOptions extends Pick<NewSessionOptions, 'acr' | 'amr' | 'authorize' | 'rememberMe'> {
@@ -37,11 +38,11 @@ async function begin(
   { unknownBrowser = 'report', ...options }: SignInOptions,
 ): Promise<TokenResult> {
   const { config, database, address, request, sessionCookie: replaces } = context
-  const browsers = unknownBrowser === 'ignore' ? [] : context.browsers
-  const knownDevice = await isKnownBrowser(userId, browsers, context)
+  const remembering = unknownBrowser === 'ignore' ? { ...context, browsers: [] } : context
+  const knownDevice = await isKnownBrowser(userId, remembering)
   const report = () => {
     if (unknownBrowser !== 'report' || knownDevice === true) return
-    for (const memory of browsers) memory.report?.(userId, context)
+    for (const memory of context.browsers) memory.report?.(userId, context)
   }
   const methods = await missingFactors(userId, options, context, database.db)
   if (methods.length > 0) {
@@ -74,49 +75,8 @@ async function begin(
   if (session === null) return begin(userId, context, { unknownBrowser, ...options })
   const { body, cookies } = await issue(session)
   report()
-  return {
-    body,
-    cookies: [...cookies, ...(await rememberBrowser({ userId, sessionId: id }, browsers, context))],
-  }
-}
-
-/** Returns the cookies by which the plugins know the browser of a session from now on. */
-export async function rememberBrowser(
-  session: { readonly userId: string; readonly sessionId: string },
-  browsers: readonly BrowserMemory[],
-  context: EndpointContext,
-): Promise<string[]> {
-  const cookies: string[] = []
-  for (const memory of browsers)
-    cookies.push(...(await orNone(memory.remember(session, context), context.later)))
-  return cookies
-}
-
-/** Returns the cookies; none, with a report, if the browser can't be remembered: the session has begun. */
-export function orNone(
-  cookies: Promise<readonly string[]>,
-  later: EndpointContext['later'],
-): Promise<readonly string[]> {
-  return cookies.catch((error: unknown) => {
-    later(() => Promise.reject(error))
-    return []
-  })
-}
-
-/**
- * Returns whether the browser has signed in to the account before; null if no plugin remembers browsers, and
- * for a program with the session header.
- * @param userId null for an account that doesn't exist yet
- * @throws AuthError `COOKIE_CONFLICT` if a cookie of a plugin is sent twice
- */
-export async function isKnownBrowser(
-  userId: string | null,
-  browsers: readonly BrowserMemory[],
-  context: EndpointContext,
-): Promise<boolean | null> {
-  if (browsers.length === 0 || context.sessionTransport === 'header') return null
-  const known = await Promise.all(browsers.map((memory) => memory.isKnown(userId, context)))
-  return known.includes(true)
+  const known = await rememberBrowser({ userId, sessionId: id }, remembering)
+  return { body, cookies: [...cookies, ...known] }
 }
 
 /** Completes a sign-in whose second factor the user has just proved by this method. */

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
+import { rememberBrowser } from '../../endpoints/browser-memory.ts'
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { rememberBrowser } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { userName } from '../../endpoints/user-record.ts'
@@ -62,7 +62,7 @@ export function upgradeAnonymous({
       sendLink(user, context, settings)
       const { body, cookies } = renewed
       const { sessionId } = context.identity
-      const known = await rememberBrowser({ userId, sessionId }, context.browsers, context)
+      const known = await rememberBrowser({ userId, sessionId }, context)
       return { body, cookies: [...cookies, ...known] }
     },
   })

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
+import { isKnownBrowser } from '../../endpoints/browser-memory.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { beginSession, isKnownBrowser } from '../../endpoints/issue-tokens.ts'
+import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
@@ -42,7 +43,7 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
     async run({ name, email, password, username, rememberMe }, context) {
       await countAddress(context, limits)
       // Rejects duplicate cookies before the account exists.
-      await isKnownBrowser(null, context.browsers, context)
+      await isKnownBrowser(null, context)
       const now = context.config.now()
       const { onEvent } = context.database
       const newUser = { id: null, name, email, ...(username !== undefined && { username }) }

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
+import { orNone } from '../../endpoints/browser-memory.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { completeSignIn, orNone } from '../../endpoints/issue-tokens.ts'
+import { completeSignIn } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { attemptChallenge, challengeToken } from '../../endpoints/sign-in-challenge.ts'
@@ -34,7 +35,7 @@ export function signInTotp(settings: Settings): Endpoint<SignInTotpInput, TokenR
       const { body, cookies } = await completeSignIn(open, method, context)
       if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
       const browser = { userId, sessionId: body.sessionId, seconds: settings.trustedDeviceSeconds }
-      const trusted = isTrusted ? await orNone(trustedDevices.remember(browser, context), context.later) : []
+      const trusted = isTrusted ? await orNone(trustedDevices.remember(browser, context), context) : []
       return { body, cookies: [...cookies, ...trusted] }
     },
   })
