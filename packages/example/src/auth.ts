@@ -1,5 +1,6 @@
 import { defineAuth } from '@sallyport/core/auth'
 import { admin } from '@sallyport/core/plugins/admin'
+import { emailCode } from '@sallyport/core/plugins/email-code'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { oauth } from '@sallyport/core/plugins/oauth'
 import { organization } from '@sallyport/core/plugins/organization'
@@ -8,7 +9,7 @@ import { totp } from '@sallyport/core/plugins/totp'
 import * as z from 'zod'
 import { authConfig } from './auth.config.ts'
 import { providers } from './demo-provider/app-at-provider.ts'
-import { printEmail } from './emails.ts'
+import { printEmail, sendCode } from './emails.ts'
 import { isProduction } from './env.ts'
 import { printInvitation } from './invitations.ts'
 import { encryptionKeys } from './keys/encryption-keys.ts'
@@ -26,6 +27,7 @@ export default defineAuth({
     oauth({ providers }),
     passkeys({ appName: 'Control room', requiredAtSignIn: true }),
     totp({ issuer: 'Control room' }),
+    emailCode({ sendEmail: sendCode }),
   ],
   user: {
     // The language of the user's reports.

@@ -1,5 +1,6 @@
+import type { EmailCodeOptions } from '@sallyport/core/plugins/email-code'
 import type { SendEmail } from '@sallyport/core/plugins/email-password'
-import { env } from './env.ts'
+import { env, isProduction } from './env.ts'
 
 /** The page that uses the link of an email. */
 const PAGES: Readonly<Record<string, string>> = {
@@ -17,4 +18,10 @@ export const printEmail: SendEmail = async (email) => {
   const page = PAGES[email.kind]
   if (page === undefined || !('token' in email) || email.token === null) return
   console.log(`Email to ${email.to} (${email.kind}): ${env.BASE_URL}${page}#token=${email.token}`)
+}
+
+/** Prints a code to the terminal, but not in production, where the log may have readers. */
+export const sendCode: EmailCodeOptions['sendEmail'] = async (email) => {
+  if (isProduction) throw new Error('Codes need a mail service. Call yours here.')
+  if (email.kind === 'email-code') console.log(`Email to ${email.to} (email-code): ${email.code}`)
 }

@@ -332,7 +332,7 @@ describe('the example', () => {
       env: { KEY_FILE: join(example.folder, 'keys', 'keys.json') },
     })
     expect(stdout).toBe(
-      'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0, verification 0, knownDevice 0, invitation 0, oauthFlow 0, oauthCode 0, passkeyChallenge 0, trustedDevice 0\n',
+      'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0, verification 0, knownDevice 0, invitation 0, oauthFlow 0, oauthCode 0, passkeyChallenge 0, trustedDevice 0, emailCode 0, emailCodeBrowser 0\n',
     )
   })
 

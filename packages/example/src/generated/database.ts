@@ -40,6 +40,20 @@ export const authColumns: AddedColumns = {
 
 /** Our tables for Kysely, with the columns and tables that the auth definition adds. */
 export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
+  "emailCode": {
+    "id": string
+    "email": string
+    "code": string
+    "token": string
+    "attempts": number
+    "expiresAt": Timestamp
+  }
+  "emailCodeBrowser": {
+    "id": string
+    "userId": string
+    "expiresAt": Timestamp
+    "createdAt": Timestamp
+  }
   "invitation": {
     "id": string
     "organizationId": string

@@ -1,13 +1,19 @@
 import { Flex, Separator } from '@radix-ui/themes'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useAppAuth, useTRPC } from './clients.ts'
+import { EmailCode, type useCodeSignIn } from './email-code.tsx'
 import { askForPasskey } from './passkey-prompt.ts'
 import { openProvider, useProviderError } from './provider-result.ts'
 import { ActionButton } from './ui/action-button.tsx'
 import { Problem } from './ui/problem.tsx'
 
+interface OtherWaysProps {
+  readonly next: string
+  readonly withCode: ReturnType<typeof useCodeSignIn>
+}
+
 /** The ways to sign in without a password. */
-export function OtherWays({ next }: { readonly next: string }) {
+export function OtherWays({ next, withCode }: OtherWaysProps) {
   const { client } = useAppAuth()
   const trpc = useTRPC()
   const { data: demo } = useQuery(trpc.demo.queryOptions())
@@ -47,6 +53,7 @@ export function OtherWays({ next }: { readonly next: string }) {
             </ActionButton>
           )}
         </Flex>
+        <EmailCode signIn={withCode} />
       </div>
     </>
   )

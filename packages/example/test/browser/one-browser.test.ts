@@ -22,7 +22,7 @@ describe('signing in and out', () => {
     await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     expect(await page.getByText('A note of mine').count()).toBe(0)
     const cookies = await context.cookies()
-    expect(cookies.map(({ name }) => name)).toEqual(['service.device'])
+    expect(cookies.map(({ name }) => name)).toEqual(['service.device', 'service.device-email'])
     expect(await titles()).toEqual(['Sign up', 'Notes', 'Signing out …', 'Sign in'])
   })
 

@@ -74,10 +74,6 @@ test('a person of the demo provider adds a passkey, unlinks the provider, and si
   await page.getByRole('banner').getByText('alan@example.com').waitFor()
   expect(new URL(page.url()).pathname).toBe('/account')
 
-  mayLog(logOf(409))
-  await click(page, 'Unlink')
-  await page.getByRole('alert').getByText('This is your last way to sign in').waitFor()
-
   mayLog(logOf(401))
   await signOut(page)
   await open('/sign-in?next=/account')
@@ -97,6 +93,13 @@ test('a person of the demo provider adds a passkey, unlinks the provider, and si
   await click(page, 'Sign in with a passkey')
   await page.getByRole('banner').getByText('alan@example.com').waitFor()
   expect(await page.getByLabel('Passkey', { exact: true }).inputValue()).toBe('Old laptop')
+  // Codes go to verified addresses only.
+  const alan = room.db
+    .updateTable('user')
+    .set({ emailVerified: false })
+    .where('email', '=', 'alan@example.com')
+  await alan.execute()
+  mayLog(logOf(409))
   await click(page, 'Remove')
   await page.getByRole('alert').getByText('This is your last way to sign in').waitFor()
 })
@@ -163,4 +166,25 @@ test('a user without a password confirms an action at the provider, or with a pa
   await click(page, 'Use a passkey')
   await dialog.waitFor({ state: 'detached' })
   await page.getByText("Copy this key now. You can't see it again.").waitFor()
+})
+
+test('a user signs in with a code from an email', async () => {
+  const { email } = await room.createUser('written by Grace')
+  const { page, open, mayLog } = await room.openBrowser()
+  await open('/notes')
+  await click(page, 'Sign in with a code by email')
+  await page.getByLabel('Email for the code').fill(email)
+  await click(page, 'Send the code')
+  await page.getByRole('status').getByText('it gets a code').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+
+  mayLog(logOf(400))
+  await page.getByLabel('Code', { exact: true }).fill('BBBB-BBBB')
+  await click(page, 'Sign in with the code')
+  await page.getByRole('alert').getByText('This code is wrong or has expired').waitFor()
+  const [, code = ''] = await room.printed(new RegExp(`Email to ${email} \\(email-code\\): (\\S+)`))
+  await page.getByLabel('Code', { exact: true }).fill(code.toLowerCase())
+  await click(page, 'Sign in with the code')
+  await page.getByRole('banner').getByText(email).waitFor()
+  await page.getByText('written by Grace').waitFor()
 })

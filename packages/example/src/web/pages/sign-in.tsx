@@ -3,6 +3,7 @@ import { AuthClientError } from '@sallyport/trpc/client'
 import { useMutation } from '@tanstack/react-query'
 import { useAppAuth } from '../clients.ts'
 import { DemoSignIn } from '../demo-sign-in.tsx'
+import { useCodeSignIn } from '../email-code.tsx'
 import { useFormResult } from '../form-result.ts'
 import { OtherWays } from '../other-ways.tsx'
 import { useProviderChallenge } from '../provider-result.ts'
@@ -31,10 +32,11 @@ export function SignIn() {
       }),
   })
   const provider = useProviderChallenge()
-  const ofPassword = signIn.error instanceof AuthClientError ? signIn.error.challenge : null
-  const challenge = ofPassword ?? provider.challenge
+  const withCode = useCodeSignIn()
+  const challenge = challengeOf(signIn.error) ?? challengeOf(withCode.error) ?? provider.challenge
   const startAgain = () => {
     signIn.reset()
+    withCode.reset()
     provider.forget()
   }
   return (
@@ -75,7 +77,7 @@ export function SignIn() {
                 <GuestLink to="/forgot-password">Forgot password?</GuestLink>
               </Text>
             </Form>
-            <OtherWays next={sent?.values.next ?? next} />
+            <OtherWays next={sent?.values.next ?? next} withCode={withCode} />
             <DemoSignIn next={next} onFilled={(values) => signIn.mutate(values)} />
           </>
         ) : (
@@ -85,3 +87,5 @@ export function SignIn() {
     </div>
   )
 }
+
+const challengeOf = (error: Error | null) => (error instanceof AuthClientError ? error.challenge : null)
