@@ -364,4 +364,22 @@ export const EQUIVALENT: readonly Equivalent[] = [
     mutant: 'await this.#read({})',
     reason: 'Both are falsy.',
   },
+  {
+    file: 'trpc/src/server/auth-request.ts',
+    line: 'if (!isShared || performance.now() - last.startedAt > MAX_SHARED_READ_MS)',
+    mutant: 'if (!isShared || performance.now() - last.startedAt >= MAX_SHARED_READ_MS)',
+    reason: 'No call comes at exactly that instant of the monotonic clock.',
+  },
+  {
+    file: 'trpc/src/server/session-lease.ts',
+    line: "this.#shared.config.telemetry?.record('revocationDelay', delay, {})",
+    mutant: "this.#shared.config.telemetry.record('revocationDelay', delay, {})",
+    reason: 'Without telemetry, no announcement is kept, so nothing is recorded.',
+  },
+  {
+    file: 'trpc/src/server/session-leases.ts',
+    line: 'let unsubscribeFromKeys: (() => void)[] = []',
+    mutant: 'let unsubscribeFromKeys: (() => void)[] = ["Stryker was here"]',
+    reason: 'The first lease replaces it.',
+  },
 ]

@@ -85,7 +85,7 @@ export function guardObservable(
     const { signal } = lease
     const end = () => observer.error(signal.reason)
     if (signal.aborted) return end()
-    signal.addEventListener('abort', end, { once: true })
+    signal.addEventListener('abort', end)
     let waiting: (() => void)[] = []
 
     /** Emits in order, at once or when the lease allows it, and nothing after its end. */
@@ -144,6 +144,6 @@ function unlessEnded<Value>(promise: Promise<Value>, signal: AbortSignal): Promi
     const end = () => reject(signal.reason)
     if (signal.aborted) end()
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
-    signal.addEventListener('abort', end, { once: true })
+    signal.addEventListener('abort', end)
   })
 }

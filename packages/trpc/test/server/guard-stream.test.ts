@@ -274,6 +274,24 @@ describe('guardObservable', () => {
     expect(getEventListeners(lease.signal, 'abort')).toEqual([])
   })
 
+  test('does not begin once the session has ended', () => {
+    const signal = AbortSignal.abort(new Error('the session has ended'))
+    const lease = {
+      signal,
+      pending: () => null,
+      withReason: (error: unknown) => error,
+      end: vi.fn<() => void>(),
+    }
+    const begun = vi.fn<() => void>()
+    const received: string[] = []
+    const source = observable<string>(() => begun())
+    guardObservable(source, { openStream: () => lease }).subscribe({
+      error: (error) => void received.push(String(error)),
+    })
+    expect(received).toEqual(['Error: the session has ended'])
+    expect(begun).not.toHaveBeenCalled()
+  })
+
   test('emits nothing that the source emits when the signal aborts', () => {
     const { lease, received, emit, end } = observe((signal) =>
       signal.addEventListener('abort', () => emit('last words')),

@@ -10,6 +10,7 @@ import {
 import { keysVersion } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { CallLease } from '../../src/server/call-lease.ts'
 import { MAX_READS_PER_TURN } from '../../src/server/lease-queue.ts'
 import type { LeaseSubscriber } from '../../src/server/session-lease.ts'
 import { type LeaseSubscription, subscribeToLease } from '../../src/server/session-leases.ts'
@@ -195,6 +196,14 @@ describe('one read serves all subscribers of a session', () => {
     expect(lease.pending()).toBeNull()
   })
 
+  test('also where no navigator exists', async () => {
+    vi.stubGlobal('navigator', undefined)
+    const signedIn = await auth.signIn()
+    for (let stream = 0; stream < 2; stream++) await subscribeTo(signedIn)
+    vi.unstubAllGlobals()
+    expect(feed.listeners).toBe(1)
+  })
+
   test('but in Cloudflare Workers, each stream has its own lease', async () => {
     vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
     const signedIn = await auth.signIn()
@@ -205,6 +214,22 @@ describe('one read serves all subscribers of a session', () => {
     await pass(1)
     expect(auth.lookups.count).toBe(2)
     for (const { confirmed } of streams) expect(confirmed).toHaveLength(1)
+  })
+
+  test('also for an idle socket, whose timer does not keep the process alive', async () => {
+    const signedIn = await auth.signIn()
+    const rotated = { version: 2, rotatedAt: new Date(auth.clock.now().getTime() - 29_000) }
+    await auth.db.updateTable('session').set(rotated).where('id', '=', signedIn.sessionId).execute()
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    const { rejected } = await subscribeTo(signedIn, { emits: false })
+    expect(timers.mock.results.at(-1)?.value.hasRef()).toBe(false)
+    auth.clock.advance(1.1)
+    await pass(1_100)
+    expect(rejected).toEqual(['TOKEN_INVALID'])
+    const other = await auth.signIn()
+    await setExpiry(other, 1_000)
+    await subscribeTo(other)
+    expect(timers.mock.results.at(-1)?.value.hasRef()).toBe(true)
   })
 
   test('and reads nothing meanwhile, even if the clock was set back by weeks', async () => {
@@ -530,6 +555,17 @@ describe("a session's expiry", () => {
   })
 })
 
+test('a call with two streams subscribes once, and leaves no timer behind', async () => {
+  const read = await readOf(await auth.signIn())
+  const call = { outer: {}, config: auth.config, path: 'ticks', caller: undefined }
+  const lease = new CallLease(read, { ...call, isResumable: false, isOver: false })
+  const streams = [lease.openStream(), lease.openStream()]
+  for (const stream of streams) stream.end()
+  expect(feed.listeners).toBe(0)
+  await pass(10_000)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
 describe('a change of the keys', () => {
   /** Creates a configuration with changeable key sets, which counts its listeners. */
   function withKeys() {
@@ -572,6 +608,18 @@ describe('a change of the keys', () => {
     expect(listeners.length).toBe(0)
     await subscribeTo(await auth.signIn(), { config })
     expect(listeners.length).toBe(1)
+  })
+
+  test('is watched until the last stream of all sessions ends', async () => {
+    const { config, listeners } = withKeys()
+    const [first, second] = [
+      await subscribeTo(await auth.signIn(), { config }),
+      await subscribeTo(await auth.signIn(), { config }),
+    ]
+    first.lease.end()
+    expect(listeners.length).toBe(1)
+    second.lease.end()
+    expect(listeners.length).toBe(0)
   })
 
   test('between the read and the stream is noticed', async () => {
