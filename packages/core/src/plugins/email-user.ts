@@ -7,9 +7,17 @@ export interface EmailUser {
   readonly email: string
 }
 
-/** Returns whether an address has a mailbox. That of an anonymous user doesn't (RFC 2606 section 2). */
-export function hasMailbox(email: string): boolean {
-  return !email.endsWith('.invalid')
+/** Sends no email to the address of an anonymous user, which has no mailbox (RFC 2606 section 2). */
+export function toMailboxes<Email extends { readonly to: string }>(
+  sendEmail: (email: Email) => Promise<void>,
+): (email: Email) => Promise<void> {
+  return async (email) => {
+    if (hasMailbox(email.to)) await sendEmail(email)
+  }
+}
+
+function hasMailbox(address: string): boolean {
+  return !address.endsWith('.invalid')
 }
 
 /** Emails a user, after the response. */

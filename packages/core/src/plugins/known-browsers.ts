@@ -51,7 +51,7 @@ export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
       return (await known.executeTakeFirst())?.id ?? null
     },
     async remember({ userId, sessionId, seconds }, context) {
-      const { config, database, request, sessionTransport } = context
+      const { config, request, sessionTransport } = context
       if (sessionTransport === 'header' || seconds === 0) return []
       const now = config.now()
       const isKnown = (await this.find(userId, context)) !== null
@@ -59,9 +59,7 @@ export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
       const secret = sent ?? createSecret()
       const expiresAt = new Date(now.getTime() + seconds * 1000)
       const row = { id: await hashOf(userId, secret), userId, expiresAt, createdAt: now }
-      await database.db.transaction().execute(async (trx) => {
-        await lockUsers(trx, [userId])
-        if (!(await hasSession(trx, sessionId))) return
+      await whileSession({ userId, sessionId }, context, async (trx) => {
         const db = rowsOf(trx)
         const insert = db.insertInto(table).values(row)
         await insert.onConflict((known) => known.column('id').doUpdateSet({ expiresAt })).execute()
@@ -78,10 +76,17 @@ export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
   }
 }
 
-/** Returns false if a session has ended, such as by a reset that has forgotten the browsers. */
-export async function hasSession(trx: AuthTransaction, sessionId: string): Promise<boolean> {
-  const sessions = trx.selectFrom('session').select('id').where('id', '=', sessionId)
-  return (await sessions.executeTakeFirst()) !== undefined
+/** Does work in a transaction, unless the session has ended, such as by a reset that forgot the browsers. */
+export async function whileSession(
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
+  { database }: Pick<EndpointContext, 'database'>,
+  work: (trx: AuthTransaction) => Promise<void>,
+): Promise<void> {
+  await database.db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [userId])
+    const sessions = trx.selectFrom('session').select('id').where('id', '=', sessionId)
+    if ((await sessions.executeTakeFirst()) !== undefined) await work(trx)
+  })
 }
 
 function hashOf(userId: string | null, secret: string): Promise<string> {

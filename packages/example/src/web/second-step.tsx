@@ -13,9 +13,7 @@ interface SecondStepProps {
   readonly onExpired: () => void
 }
 
-/**
- * Completes a sign-in by password or at a provider. The page after it appears when the client has a session.
- */
+/** Completes a sign-in with a second factor. The page after it appears when the client has a session. */
 export function SecondStep({ challenge: { token, methods }, onExpired }: SecondStepProps) {
   const { client } = useAppAuth()
   const onError = (error: Error) => {

@@ -1,4 +1,5 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
+import { toMailboxes } from '../email-user.ts'
 import { rateLimits } from '../internal.ts'
 import { hasVerifiedEmail } from './claim-account.ts'
 import { browsers } from './known-browser.ts'
@@ -21,7 +22,9 @@ export type EmailCodeEndpoints = {
  */
 export function emailCode(options: EmailCodeOptions): AuthPlugin<EmailCodeEndpoints, Record<never, never>> {
   const { signUp = false } = options
-  const settings: Settings = { ...options, signUp, limits: rateLimits(DEFAULT_LIMITS, options.limits) }
+  const sendEmail = toMailboxes(options.sendEmail)
+  const limits = rateLimits(DEFAULT_LIMITS, options.limits)
+  const settings: Settings = { ...options, sendEmail, signUp, limits }
   return {
     id: 'email-code',
     reasons: EMAIL_CODE_ERRORS,

@@ -1,7 +1,7 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { hasMailbox } from '../email-user.ts'
+import { toMailboxes } from '../email-user.ts'
 import { rateLimits } from '../internal.ts'
 import { hasPassword } from './accounts.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
@@ -11,7 +11,6 @@ import { otherHashes } from './other-hashes.ts'
 import { changePassword, reauthenticate } from './own-password.ts'
 import { dummyHash } from './password.ts'
 import { requestPasswordReset, resetPassword } from './reset-password.ts'
-import type { SendEmail } from './send-email.ts'
 import {
   DEFAULT_LIMITS,
   EMAIL_PASSWORD_ERRORS,
@@ -105,11 +104,5 @@ export function emailPassword(
       undoEmailChange: undoEmailChange(settings),
       ...(options.usernames === true && { getUsername, changeUsername: changeUsername(settings) }),
     },
-  }
-}
-
-function toMailboxes(sendEmail: SendEmail): SendEmail {
-  return async (email) => {
-    if (hasMailbox(email.to)) await sendEmail(email)
   }
 }

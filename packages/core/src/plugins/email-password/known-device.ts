@@ -1,11 +1,10 @@
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { BrowserMemory, EndpointContext } from '../../endpoints/endpoint.ts'
 import { describeDevice } from '../../endpoints/session-list.ts'
-import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { emailUser } from '../email-user.ts'
-import { hasSession } from '../known-browsers.ts'
+import { whileSession } from '../known-browsers.ts'
 import type { SendEmail } from './send-email.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -66,16 +65,14 @@ async function remember(
   { userId, sessionId }: { userId: string; sessionId: string },
   context: EndpointContext,
 ): Promise<string[]> {
-  const { config, database, sessionTransport } = context
+  const { config, sessionTransport } = context
   if (sessionTransport === 'header') return []
   const now = config.now()
   const expiresAt = new Date(now.getTime() + LIFETIME_SECONDS * 1000)
   const isKnown = (await findDevice({ column: 'user.id', value: userId }, context)) !== null
   const secret = (isKnown ? readDeviceCookie(context) : null) ?? createSecret()
   const row = { id: crypto.randomUUID(), device: await hashSecret(secret), userId, expiresAt, createdAt: now }
-  await database.db.transaction().execute(async (trx) => {
-    await lockUsers(trx, [userId])
-    if (!(await hasSession(trx, sessionId))) return
+  await whileSession({ userId, sessionId }, context, async (trx) => {
     const db = withOwnTables(trx)
     const insert = db.insertInto('knownDevice').values(row)
     await insert

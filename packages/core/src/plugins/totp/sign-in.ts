@@ -16,7 +16,7 @@ export interface SignInTotpInput {
   challenge: string
   /** A code of the authenticator app, or a recovery code. */
   code: string
-  /** Lets this browser sign in without a code for 30 days. @default false */
+  /** Lets this browser sign in without a code for `trustedDeviceSeconds`. @default false */
   trustDevice?: boolean
 }
 

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '@sallyport/core'
 import { admin } from '@sallyport/core/plugins/admin'
 import { anonymous } from '@sallyport/core/plugins/anonymous'
+import { emailCode } from '@sallyport/core/plugins/email-code'
 import { type Email, type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugins/email-password'
 import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
@@ -29,7 +30,12 @@ async function createAuth(options: EmailPasswordOptions = {}) {
   })
   const notices: { kind: string; to: string }[] = []
   const sendEmail = async (notice: { kind: string; to: string }) => void notices.push(notice)
-  const plugins = [plugin, totp({ issuer: 'Test', sendEmail }), passkeys({ sendEmail })] as const
+  const plugins = [
+    plugin,
+    totp({ issuer: 'Test', sendEmail }),
+    passkeys({ sendEmail }),
+    emailCode({ sendEmail }),
+  ] as const
   const auth = await createTestAuth({ bearer: true, emailPassword: withEmails, plugins })
   afterAll(() => auth.close())
   const users = auth.db.withTables<{
@@ -349,6 +355,7 @@ test('no email goes to the address of an anonymous user', async () => {
   const { browser, userId } = await signedIn()
   expect((await browser.call('sendVerificationEmail')).status).toBe('200')
   await open().call('requestPasswordReset', { email: `${userId}@anonymous.invalid` })
+  await open().call('requestEmailCode', { email: `${userId}@anonymous.invalid` })
   await enableTotp(browser)
   const response = new Authenticator().create((await browser.call('createPasskeyOptions')).body)
   expect((await browser.call('addPasskey', { response, name: 'Laptop' })).status).toBe('200')

@@ -1,6 +1,6 @@
 import { Field } from './field.tsx'
 
-/** A field for a code of an authenticator app, or a recovery code. */
+/** A field for a code of an authenticator app or an email, or a recovery code. */
 export function CodeField({ hint }: { readonly hint: string }) {
   return <Field label="Code" name="code" autoComplete="one-time-code" hint={hint} required />
 }
