@@ -1,5 +1,6 @@
 import { defineAuth } from '@sallyport/core/auth'
 import { admin } from '@sallyport/core/plugins/admin'
+import { anonymous } from '@sallyport/core/plugins/anonymous'
 import { emailCode } from '@sallyport/core/plugins/email-code'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { oauth } from '@sallyport/core/plugins/oauth'
@@ -15,13 +16,16 @@ import { printInvitation } from './invitations.ts'
 import { encryptionKeys } from './keys/encryption-keys.ts'
 import { signingKeys } from './keys/signing-keys.ts'
 
+const password = emailPassword({ usernames: true, ...(!isProduction && { sendEmail: printEmail }) })
+
 /** The auth definition with its plugins. Only `auth-server.ts` and `get-auth.ts` import it. */
 export default defineAuth({
   config: authConfig,
   signingKeys,
   encryptionKeys,
   plugins: [
-    emailPassword(isProduction ? {} : { sendEmail: printEmail }),
+    password,
+    anonymous({ password, pruneAfterDays: 30 }),
     admin(),
     organization(isProduction ? {} : { deliverInvitation: printInvitation }),
     oauth({ providers }),

@@ -1,5 +1,5 @@
 import { requireRole } from '@sallyport/trpc'
-import { initTRPC } from '@trpc/server'
+import { initTRPC, TRPCError } from '@trpc/server'
 import type { Context } from './context.ts'
 import { errorFormatter } from './error-formatter.ts'
 import {
@@ -19,6 +19,11 @@ export const publicProcedure = t.procedure
 export const optionalProcedure = t.procedure.use(optionalSessionMiddleware)
 /** Runs both steps. Provides `ctx.session`, `ctx.user`, `ctx.identity`. */
 export const protectedProcedure = t.procedure.use(sessionMiddleware)
+/** Also requires an account: the users of `anonymous()` have none yet. */
+export const accountProcedure = protectedProcedure.use(({ ctx: { user }, next }) => {
+  if (user.isAnonymous) throw new TRPCError({ code: 'FORBIDDEN', message: 'Create an account first' })
+  return next()
+})
 /** Runs both steps and checks the role in the user's row. */
 export const adminProcedure = protectedProcedure.use(requireRole('admin'))
 /** Runs both steps with a fresh read, for writes that must not happen after a revocation. */

@@ -23,6 +23,7 @@ const CONCEPTS: [concept: string, file: string, code: RegExp][] = [
   ['`getAuth` in an HTTP route', 'src/export-sessions.ts', /getAuth\(\{ auth, \.\.\.bindRunner/],
   ['`getAuth` in an organization mutation', 'src/routers/organizations.ts', /getAuth\(ctx\)\.api\.createOrg/],
   ['A sensitive mutation', 'src/routers/account.ts', /: sensitiveProcedure[\s\S]+\.mutation\(/],
+  ['`ctx.user.isAnonymous` in a guard', 'src/procedures.ts', /if \(user\.isAnonymous\) throw/],
   ['A bearer client', 'src/clients/bearer-client.ts', /transport: bearer\(/],
   ['An SSE client', 'src/clients/sse-client.ts', /links: .*subscriptionLink\(/],
   ['A WebSocket client', 'src/web/clients.ts', /webSocketLink\(/],

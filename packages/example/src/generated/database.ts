@@ -4,6 +4,10 @@ import type { AddedColumns, AuthTables as CoreTables, Defaulted, Flag, NullableT
 /** The columns that the auth definition adds: `openSqlite(url, { columns: authColumns })`. */
 export const authColumns: AddedColumns = {
   "user": {
+    "isAnonymous": {
+      "type": "flag",
+      "default": false
+    },
     "locale": {
       "type": "text",
       "default": "en"
@@ -157,6 +161,7 @@ export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
     "expiresAt": Timestamp
   }
   "user": {
+    "isAnonymous": Defaulted<Flag>
     "locale": Defaulted<string>
   }
   "username": {

@@ -9,6 +9,7 @@ export const me = protectedProcedure.query(({ ctx: { session, user } }) => ({
   email: user.email,
   role: user.role,
   locale: user.locale,
+  isAnonymous: user.isAnonymous,
   deviceName: session.deviceName,
 }))
 

@@ -1,11 +1,11 @@
 import { authErrorMiddleware, requireOrganizationRole } from '@sallyport/trpc'
 import * as z from 'zod'
 import { getAuth } from '../get-auth.ts'
-import { protectedProcedure, router } from '../procedures.ts'
+import { accountProcedure, router } from '../procedures.ts'
 import { organizationQueries } from './organization-queries.ts'
 
 /** For procedures that call `auth.api`. Its errors keep their code. */
-const procedure = protectedProcedure.use(authErrorMiddleware)
+const procedure = accountProcedure.use(authErrorMiddleware)
 
 export const organizationsRouter = router({
   ...organizationQueries,

@@ -27,9 +27,11 @@ export function EmailCode({ signIn }: { readonly signIn: CodeSignIn }) {
   })
   if (!isOpen)
     return (
-      <ActionButton variant="soft" isPending={false} onClick={() => setIsOpen(true)}>
-        Sign in with a code by email
-      </ActionButton>
+      <div>
+        <ActionButton variant="soft" isPending={false} onClick={() => setIsOpen(true)}>
+          Sign in with a code by email
+        </ActionButton>
+      </div>
     )
   if (!request.isSuccess)
     return (

@@ -59,7 +59,7 @@ function UserMenu() {
   return (
     <>
       <Text size="2" color="gray" className="user-email">
-        {me?.email}
+        {me?.isAnonymous ? 'No account yet' : me?.email}
       </Text>
       <Button size="1" variant="soft" color="gray" onClick={() => void signOut()}>
         Sign out

@@ -12,7 +12,7 @@ interface OtherWaysProps {
   readonly withCode: ReturnType<typeof useCodeSignIn>
 }
 
-/** The ways to sign in without a password. */
+/** The ways to sign in without a password, and the one without an account. */
 export function OtherWays({ next, withCode }: OtherWaysProps) {
   const { client } = useAppAuth()
   const trpc = useTRPC()
@@ -34,11 +34,12 @@ export function OtherWays({ next, withCode }: OtherWaysProps) {
       }),
     onSuccess: openProvider,
   })
+  const withoutAccount = useMutation({ mutationFn: () => client.api.signInAnonymous() })
   return (
     <>
       <Separator size="4" my="4" />
       <div className="stack">
-        <Problem error={withPasskey.error ?? withProvider.error ?? failure} />
+        <Problem error={withPasskey.error ?? withProvider.error ?? withoutAccount.error ?? failure} />
         <Flex gap="3" wrap="wrap">
           <ActionButton variant="soft" isPending={withPasskey.isPending} onClick={() => withPasskey.mutate()}>
             Sign in with a passkey
@@ -52,6 +53,13 @@ export function OtherWays({ next, withCode }: OtherWaysProps) {
               Sign in with the demo provider
             </ActionButton>
           )}
+          <ActionButton
+            variant="soft"
+            isPending={withoutAccount.isPending}
+            onClick={() => withoutAccount.mutate()}
+          >
+            Continue without an account
+          </ActionButton>
         </Flex>
         <EmailCode signIn={withCode} />
       </div>

@@ -25,7 +25,7 @@ const pages = [
     path: '/sign-in',
     title: 'Sign in',
     enter: guest,
-    shows: ['Email', 'Password', 'Sign in as Ada', 'Sign in as Grace'],
+    shows: ['Email or username', 'Password', 'Sign in as Ada', 'Sign in as Grace'],
   },
   { path: '/sign-up', title: 'Sign up', enter: guest, shows: ['Name', 'Email', 'Password'] },
   { path: '/forgot-password', title: 'Forgot password', enter: guest, shows: ['Send link'] },

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect, test } from 'vitest'
-import { logOf, openControlRoom, PASSWORD } from './open-control-room.ts'
+import { logOf, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
 import { violationsOf } from './page-checks.ts'
 import { hydrated } from './visitor.ts'
 
@@ -58,9 +58,10 @@ async function addPasskey(page: Page, name: string) {
 }
 
 /** Moves the last proof of all sessions to more than a minute ago. */
-async function ageSessions(method: 'oauth' | 'passkey') {
+async function ageSessions(...methods: ('oauth' | 'passkey')[]) {
   const lastAuthenticatedAt = new Date(Date.now() - 61_000)
-  const amr = JSON.stringify({ [method]: Math.floor(lastAuthenticatedAt.getTime() / 1000) })
+  const seconds = Math.floor(lastAuthenticatedAt.getTime() / 1000)
+  const amr = JSON.stringify(Object.fromEntries(methods.map((method) => [method, seconds])))
   await room.db.updateTable('session').set({ amr, lastAuthenticatedAt }).execute()
 }
 
@@ -187,4 +188,75 @@ test('a user signs in with a code from an email', async () => {
   await click(page, 'Sign in with the code')
   await page.getByRole('banner').getByText(email).waitFor()
   await page.getByText('written by Grace').waitFor()
+})
+
+test('a visitor continues without an account, confirms an action, and keeps the notes when creating one', async () => {
+  const { page, open, mayLog } = await room.openBrowser()
+  const banner = page.getByRole('banner')
+  await open('/notes')
+  await click(page, 'Continue without an account')
+  await banner.getByText('No account yet').waitFor()
+  await page.getByLabel('New note').fill('written without an account')
+  await click(page, 'Add')
+  await page.getByText('written without an account').waitFor()
+
+  mayLog(logOf(403))
+  await page.getByRole('link', { name: 'Organizations' }).click()
+  await page.getByLabel('New organization').fill('Acme')
+  await click(page, 'Create')
+  await page.getByRole('alert').getByText('Create an account first').waitFor()
+
+  await open('/account')
+  expect(await violationsOf(page)).toEqual([])
+  expect(await page.getByText('anonymous.invalid').count()).toBe(0)
+  await ageSessions()
+  await click(page, 'New API key')
+  const dialog = page.getByRole('dialog')
+  // That would lead to another user.
+  expect(await dialog.getByRole('button', { name: 'Sign in again' }).count()).toBe(0)
+  mayLog(logOf(409))
+  await click(page, 'Continue')
+  await page.getByText("Copy this key now. You can't see it again.").waitFor()
+
+  const email = newEmail()
+  await page.getByLabel('Name').fill('Grace')
+  await page.getByLabel('Email').fill('grace@example.com')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await click(page, 'Create account')
+  await page.getByRole('alert').getByText('An account with this email exists').waitFor()
+  await page.getByLabel('Email').fill(email)
+  await click(page, 'Create account')
+  await banner.getByText(email).waitFor()
+  await page.getByRole('heading', { name: 'Ways to sign in' }).waitFor()
+
+  mayLog(logOf(401))
+  await signOut(page)
+  await open('/notes')
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await click(page, 'Sign in')
+  await page.getByText('written without an account').waitFor()
+})
+
+test('a user chooses a username, and signs in with it', async () => {
+  const { page, open, email, mayLog } = await room.signUp()
+  await open('/account')
+  mayLog(logOf(409))
+  await page.getByLabel('Username').fill('admin')
+  await click(page, 'Choose username')
+  await page.getByRole('alert').getByText('This username is taken or reserved').waitFor()
+  const username = `grace-${email.slice(0, 12)}`
+  await page.getByLabel('Username').fill(username.toUpperCase())
+  await click(page, 'Choose username')
+  await page.getByRole('button', { name: 'Change username' }).waitFor()
+  expect(await violationsOf(page)).toEqual([])
+
+  mayLog(logOf(401))
+  await signOut(page)
+  await open('/sign-in?next=/account')
+  await page.getByLabel('Email or username').fill(username)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await click(page, 'Sign in')
+  await page.getByRole('banner').getByText(email).waitFor()
+  expect(await page.getByLabel('Username').inputValue()).toBe(username)
 })

@@ -7,13 +7,16 @@ import { Problem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
 import { SuccessMessage } from '../ui/success.tsx'
 
-/** Uses `freshProcedure`: the server asks for the password if the last sign-in is more than a minute ago. */
+/** Uses `freshProcedure`: it needs a confirmation if the last sign-in is more than a minute ago. */
 export function ApiKey() {
   const { run } = useSensitive()
   const client = useTRPCClient()
   const rotate = useMutation({ mutationFn: () => run(() => client.account.rotateApiKey.mutate()) })
   return (
-    <Section title="API key" hint="A new key replaces the current one. You may have to enter your password.">
+    <Section
+      title="API key"
+      hint="A new key replaces the current one. You may have to confirm that it is you."
+    >
       <div className="stack">
         {rotate.data && <NewKey key={rotate.data.apiKey} apiKey={rotate.data.apiKey} />}
         <Problem error={rotate.error} />

@@ -4,6 +4,7 @@ import { DeleteAccount } from '../account/delete-account.tsx'
 import { Password } from '../account/password.tsx'
 import { Profile } from '../account/profile.tsx'
 import { SecondFactor } from '../account/second-factor.tsx'
+import { Upgrade } from '../account/upgrade.tsx'
 import { WaysToSignIn } from '../account/ways-to-sign-in.tsx'
 import { useTRPC } from '../clients.ts'
 import { Loaded } from '../ui/loaded.tsx'
@@ -14,13 +15,21 @@ export function Account() {
   const query = useQuery(trpc.me.queryOptions())
   return (
     <div className="stack">
-      <PageHeading title="Account">{query.data?.email}</PageHeading>
+      <PageHeading title="Account">{query.data?.isAnonymous === false && query.data.email}</PageHeading>
       <Loaded query={query} what="your account">
-        {({ name, locale }) => <Profile name={name} locale={locale} />}
+        {({ name, locale, isAnonymous }) =>
+          isAnonymous ? (
+            <Upgrade />
+          ) : (
+            <>
+              <Profile name={name} locale={locale} />
+              <Password />
+              <WaysToSignIn />
+              <SecondFactor />
+            </>
+          )
+        }
       </Loaded>
-      <Password />
-      <WaysToSignIn />
-      <SecondFactor />
       <ApiKey />
       <DeleteAccount />
     </div>

@@ -53,9 +53,8 @@ export function SignIn() {
             <Form postTo={PATH} onFilled={(values) => signIn.mutate(values)}>
               <input type="hidden" name="next" value={sent?.values.next ?? next} />
               <Field
-                label="Email"
+                label="Email or username"
                 name="email"
-                type="email"
                 autoComplete="username"
                 defaultValue={sent?.values.email}
                 required

@@ -1,9 +1,9 @@
 import { Button, Dialog, Flex } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { useWaysToSignIn } from '../account/use-ways-to-sign-in.ts'
-import { useAppAuth } from '../clients.ts'
+import { useAppAuth, useTRPC } from '../clients.ts'
 import { ActionButton } from './action-button.tsx'
 import { CodeField } from './code-field.tsx'
 import { ConfirmOtherwise } from './confirm-otherwise.tsx'
@@ -20,6 +20,8 @@ export function ConfirmDialog() {
   const { client, signOut } = useAppAuth()
   const needsCode = required !== null && required.factor !== null
   const { accounts } = useWaysToSignIn({ enabled: isAsking }).data ?? {}
+  const trpc = useTRPC()
+  const { data: me } = useQuery(trpc.me.queryOptions())
   const hasPassword = accounts?.some(({ provider }) => provider === 'credential') ?? true
   const { title, description, hasForm } = needsCode ? CODE : hasPassword ? PASSWORD : NEITHER
   const signInAgain = () => {
@@ -67,10 +69,12 @@ export function ConfirmDialog() {
           )}
           <Problem error={passwordProblem(error)} />
           <Flex gap="3" justify="end" wrap="wrap">
-            {/* A new sign-in starts a fresh session. */}
-            <Button type="button" variant="soft" color="gray" onClick={signInAgain}>
-              Sign in again
-            </Button>
+            {/* A new sign-in starts a fresh session. Without an account, it would lead to another user. */}
+            {me?.isAnonymous === false && (
+              <Button type="button" variant="soft" color="gray" onClick={signInAgain}>
+                Sign in again
+              </Button>
+            )}
             <Button type="button" variant="soft" color="gray" onClick={cancel}>
               Cancel
             </Button>

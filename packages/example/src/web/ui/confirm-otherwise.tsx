@@ -1,15 +1,15 @@
 import { Flex } from '@radix-ui/themes'
 import { openPopup, type PopupPages } from '@sallyport/trpc/client'
 import { useSensitive } from '@sallyport/trpc/react'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useWaysToSignIn } from '../account/use-ways-to-sign-in.ts'
-import { useAppAuth } from '../clients.ts'
+import { useAppAuth, useTRPC } from '../clients.ts'
 import { askForPasskey } from '../passkey-prompt.ts'
 import { rejectPlainly } from '../provider-result.ts'
 import { ActionButton } from './action-button.tsx'
 import { Problem } from './problem.tsx'
 
-/** The buttons of the confirm dialog for the user's passkeys and provider. */
+/** The buttons of the confirm dialog for passkeys, the provider, and a user without an account. */
 export function ConfirmOtherwise() {
   const { required, confirm } = useSensitive()
   const { client } = useAppAuth()
@@ -27,10 +27,15 @@ export function ConfirmOtherwise() {
       await confirm(async () => {})
     },
   })
+  const trpc = useTRPC()
+  const { data: me } = useQuery(trpc.me.queryOptions())
+  const withoutAccount = useMutation({
+    mutationFn: () => confirm(() => client.api.reauthenticateAnonymous()),
+  })
   const factor = required?.factor ?? null
   return (
     <>
-      <Problem error={withPasskey.error ?? atProvider.error} />
+      <Problem error={withPasskey.error ?? atProvider.error ?? withoutAccount.error} />
       <Flex gap="3" mb="4" wrap="wrap">
         {passkeys.length > 0 && factor !== 'totp' && (
           <ActionButton variant="soft" isPending={withPasskey.isPending} onClick={() => withPasskey.mutate()}>
@@ -40,6 +45,11 @@ export function ConfirmOtherwise() {
         {accounts.some(({ provider }) => provider === 'demo') && factor === null && (
           <ActionButton variant="soft" isPending={atProvider.isPending} onClick={() => atProvider.mutate()}>
             Confirm at the demo provider
+          </ActionButton>
+        )}
+        {me?.isAnonymous && (
+          <ActionButton isPending={withoutAccount.isPending} onClick={() => withoutAccount.mutate()}>
+            Continue
           </ActionButton>
         )}
       </Flex>
