@@ -71,7 +71,6 @@ export class CallLease implements LeaseSubscriber {
     this.#isOver = false
     this.#openStreams++
     this.#config.telemetry?.open('streams', 1)
-    this.#subscribe()
     if (this.#isResumable)
       this.#endsWithServer ??= endWithServer(this.read.store.revocations, () =>
         this.#end(toTRPCError(new AuthError('SESSIONS_UNAVAILABLE'))),
@@ -153,6 +152,7 @@ export class CallLease implements LeaseSubscriber {
 
 class OpenStream implements StreamLease {
   readonly #lease: CallLease
+  /** Reading it subscribes to the session. */
   readonly signal: AbortSignal
   #isOpen = true
 

@@ -1,4 +1,4 @@
-import type { AuthStore } from '@sallyport/core'
+import { type AuthStore, defineAuthConfig, staticJwks } from '@sallyport/core'
 import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { memoryFeed } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
@@ -45,6 +45,20 @@ describe('the calls of a request', () => {
     expect(request.isIdentified()).toBe(true)
     await later
   })
+})
+
+test('a call without keys fails, and the next one of its request does not', async () => {
+  const { cookie } = await auth.signIn()
+  const keys = staticJwks(auth.definition.signingKeys.publicJwks)
+  const findKey = vi
+    .fn<typeof keys.findKey>(keys.findKey)
+    .mockRejectedValueOnce(new TypeError('fetch failed'))
+  const { baseUrl, now } = auth.config
+  const config = defineAuthConfig({ baseUrl, jwks: { ...keys, findKey }, now })
+  const headers = new Headers({ cookie, origin: baseUrl })
+  const request = createAuthContext(config).headers(headers).auth[authRequest]
+  expect(await reasonOf(request.authenticate(store, 'query'))).toBe('KEYS_UNAVAILABLE')
+  expect(await reasonOf(request.authenticate(store, 'query'))).toBe('accepted')
 })
 
 /** A request of the same caller, with other options. */

@@ -75,6 +75,21 @@ describe('a caller who has gone away', () => {
   })
 })
 
+test('a call without a caller ends its signal, too', () => {
+  const lease = open()
+  const { signal } = lease
+  lease.abandon()
+  expect([signal.aborted, feed.listeners]).toEqual([true, 0])
+})
+
+test('a stream that begins after its caller has gone away leaves nothing for the end of the server', async () => {
+  const lease = open({ caller: AbortSignal.abort('gone'), isResumable: true })
+  const { signal } = lease.openStream()
+  endStreams(feed)
+  await Promise.resolve()
+  expect(signal.reason).toBe('gone')
+})
+
 describe('the subscription', () => {
   test('ends with the last of several streams, each of which counts once', () => {
     const lease = open()

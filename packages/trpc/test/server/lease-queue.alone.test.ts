@@ -106,4 +106,18 @@ describe('leases', () => {
     expect(renewed).toEqual([0])
     expect(vi.getTimerCount()).toBe(0)
   })
+
+  test('that were asked for again do not delay the others', () => {
+    const { renewals, leases, renewed } = create(2)
+    const [first = expect.fail(), second = expect.fail()] = leases
+    renewals.retry(first)
+    vi.advanceTimersByTime(100)
+    renewals.retry(second)
+    vi.advanceTimersByTime(200)
+    renewals.retry(first)
+    vi.advanceTimersByTime(300)
+    expect(renewed).toEqual([1])
+    vi.advanceTimersByTime(200)
+    expect(renewed).toEqual([1, 0])
+  })
 })

@@ -232,6 +232,19 @@ describe('one read serves all subscribers of a session', () => {
     expect(timers.mock.results.at(-1)?.value.hasRef()).toBe(true)
   })
 
+  test('also on the edge, where a timer is a number', async () => {
+    const signedIn = await auth.signIn()
+    const rotated = { version: 2, rotatedAt: new Date(auth.clock.now().getTime() - 29_000) }
+    await auth.db.updateTable('session').set(rotated).where('id', '=', signedIn.sessionId).execute()
+    const read = await readOf(signedIn)
+    const callbacks: (() => void)[] = []
+    Object.assign(globalThis, { setTimeout: (callback: () => void) => callbacks.push(callback) })
+    const { rejected } = subscribe(read, { emits: false })
+    auth.clock.advance(1.1)
+    for (const callback of callbacks) callback()
+    await vi.waitFor(() => expect(rejected).toEqual(['TOKEN_INVALID']))
+  })
+
   test('and reads nothing meanwhile, even if the clock was set back by weeks', async () => {
     const signedIn = await auth.signIn()
     const rotated = { version: 2, rotatedAt: new Date(auth.clock.now().getTime() + 28 * DAY * 1000) }
