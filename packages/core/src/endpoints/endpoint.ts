@@ -62,6 +62,11 @@ export interface BrowserMemory {
   report?(userId: string, context: EndpointContext): void
 }
 
+export interface RemovedFactor {
+  /** Emails the user, after the change. For a user who didn't remove it. */
+  notify(context: EndpointContext): void
+}
+
 /** A second factor of a plugin. */
 export interface SecondFactor {
   /** The methods with which this user can complete a sign-in, such as `otp`; empty if they have none. */
@@ -71,7 +76,7 @@ export interface SecondFactor {
   /** Returns whether this user may sign in with this browser alone. @default never */
   isTrusted?(userId: string, context: EndpointContext, db: AuthKysely): Promise<boolean>
   /** Removes the factor from an account, in the transaction of a change. */
-  remove(userId: string, trx: AuthTransaction): Promise<void>
+  remove(userId: string, trx: AuthTransaction): Promise<RemovedFactor>
 }
 
 export interface AuthorizedContext extends EndpointContext, Authenticated {}

@@ -134,11 +134,18 @@ export type AuthEvent =
   | (UserEvent & { readonly type: 'user.updated'; readonly from: EventDetail; readonly to: EventDetail })
   /** The user proved that they receive the mail of this address. */
   | (UserEvent & { readonly type: 'user.verified'; readonly email: string })
-  /** `user.email-change-undone`: the link in the notice to the former address was used. */
   | (UserEvent & {
-      readonly type: 'user.email-change-requested' | 'user.email-changed' | 'user.email-change-undone'
+      readonly type: 'user.email-change-requested' | 'user.email-changed'
       readonly from: string
       readonly to: string
+    })
+  /** The link in the notice to the former address was used. */
+  | (UserEvent & {
+      readonly type: 'user.email-change-undone'
+      readonly from: string
+      readonly to: string
+      /** Plugins have removed the ways to sign in and the factors that were added since. */
+      readonly addedSince: Date
     })
   /** A link to set a new password was requested. `userId` is null if no account has that email. */
   | (AttemptEvent & { readonly type: 'recovery.requested' })

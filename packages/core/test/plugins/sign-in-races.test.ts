@@ -26,7 +26,7 @@ const busy: AuthPlugin = {
       await happen('beforeSession')
       return []
     },
-    async remove() {},
+    remove: async () => ({ notify() {} }),
   },
   browsers: { isKnown: async () => false, remember: () => remember(), async forget() {} },
 }

@@ -1,5 +1,10 @@
 import * as z from 'zod/mini'
-import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import {
+  type AuthorizedContext,
+  defineEndpoint,
+  type Endpoint,
+  type RemovedFactor,
+} from '../../endpoints/endpoint.ts'
 import { done, id, revoked, revokedCount } from '../../endpoints/plain-schemas.ts'
 import { liftBan, setBan } from '../../lifecycle/ban-user.ts'
 import { changeRole } from '../../lifecycle/change-role.ts'
@@ -84,7 +89,7 @@ export interface ResetUserFactorsInput {
   reason: string
 }
 
-/** Removes all second factors of a user who has lost them, and ends their sessions. */
+/** Removes all second factors of a user who has lost them, ends their sessions, and emails them. */
 export function resetUserFactors(fresh: FreshAdmin): Endpoint<ResetUserFactorsInput, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.resetUserFactors,
@@ -95,15 +100,20 @@ export function resetUserFactors(fresh: FreshAdmin): Endpoint<ResetUserFactorsIn
       reason: z.string().check(z.trim(), z.minLength(1), z.maxLength(500)),
     }),
     output: done,
-    async run({ userId, reason }, { identity: { userId: actorId }, config, change, secondFactors }) {
+    async run({ userId, reason }, context) {
+      const { identity, config, change, secondFactors } = context
+      const actorId = identity.userId
       if (userId === actorId) throw adminError('OWN_ACCOUNT')
       const at = config.now()
-      await change(async (trx, record) => {
+      const removed = await change(async (trx, record) => {
         if ((await lockUsers(trx, [userId])).length === 0) throw reject('USER_NOT_FOUND')
-        for (const factor of secondFactors) await factor.remove(userId, trx)
+        const removed: RemovedFactor[] = []
+        for (const factor of secondFactors) removed.push(await factor.remove(userId, trx))
         await deleteSessions(trx, record, { userId, cause: 'factors-reset', actorId, at })
         record({ type: 'user.factors-reset', userId, actorId, at, reason })
+        return removed
       })
+      for (const factor of removed) factor.notify(context)
       return { body: { success: true } }
     },
   })

@@ -63,10 +63,7 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
         const account = await ofUser.executeTakeFirst()
         if (account === undefined) throw oauthError('ACCOUNT_NOT_FOUND')
         provider = account.providerId
-        // The app's own connection may not enforce foreign keys.
-        for (const table of ['oauthToken', 'oauthCode'] as const)
-          await withOwnTables(trx).deleteFrom(table).where('accountId', '=', accountId).execute()
-        await trx.deleteFrom('account').where('id', '=', accountId).execute()
+        await deleteAccounts(trx, [accountId])
         await requireWayIn(userId, trx, context)
         await deleteChallenges(trx, userId)
         record({ type: 'oauth:account-unlinked', userId, actorId: null, at, detail: { provider } })
@@ -80,6 +77,24 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
       return renewed
     },
   })
+}
+
+/** Unlinks the providers that a thief may have linked. */
+export async function unlinkAdded(
+  { userId, addedSince }: { userId: string; addedSince: Date },
+  trx: AuthTransaction,
+): Promise<void> {
+  const accounts = trx.selectFrom('account').select('id').where('userId', '=', userId)
+  const added = accounts.where('providerId', '!=', CREDENTIAL).where('createdAt', '>=', addedSince)
+  const ids = (await added.execute()).map(({ id }) => id)
+  if (ids.length > 0) await deleteAccounts(trx, ids)
+}
+
+async function deleteAccounts(trx: AuthTransaction, ids: readonly string[]): Promise<void> {
+  // The app's own connection may not enforce foreign keys.
+  for (const table of ['oauthToken', 'oauthCode'] as const)
+    await withOwnTables(trx).deleteFrom(table).where('accountId', 'in', ids).execute()
+  await trx.deleteFrom('account').where('id', 'in', ids).execute()
 }
 
 /** Returns whether a user has linked a provider that the app offers. */

@@ -1,6 +1,6 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rateLimits } from '../internal.ts'
-import { hasProvider, listAccounts, unlinkAccount } from './accounts.ts'
+import { hasProvider, listAccounts, unlinkAccount, unlinkAdded } from './accounts.ts'
 import { reauthenticateOauthCode, signInOauthCode } from './app-code.ts'
 import { callbacks } from './callback.ts'
 import { OAUTH_ERRORS } from './errors.ts'
@@ -58,6 +58,9 @@ export function oauth(options: OauthOptions): OauthPlugin {
     expiringTables: ['oauthFlow', 'oauthCode'],
     canSignIn: (userId, db) => hasProvider(userId, db, settings),
     getProviderToken: createTokenReader(providers),
+    async onChange(event, trx) {
+      if (event.type === 'user.email-change-undone') await unlinkAdded(event, trx)
+    },
     endpoints: {
       ...callbacks(settings),
       signInOauth: signInOauth(settings),

@@ -71,7 +71,7 @@ export function addPasskey(settings: Settings): Endpoint<AddPasskeyInput, TokenR
         revokeOthers: revokeOtherSessions && 'factor-changed',
         work,
       })
-      sendNotice({ kind: 'passkey-added', name }, context, settings)
+      sendNotice({ kind: 'passkey-added', name, userId }, context, settings)
       return renewed
     },
   })

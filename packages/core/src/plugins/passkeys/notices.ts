@@ -1,15 +1,13 @@
-import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
+import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { emailUser } from '../email-user.ts'
 import type { PasskeyEmail, Settings } from './settings.ts'
 
 /** Emails the user, after the response. */
 export function sendNotice(
-  { kind, name }: { kind: PasskeyEmail['kind']; name: string },
-  context: AuthorizedContext,
+  { kind, name, userId }: { kind: PasskeyEmail['kind']; name: string; userId: string },
+  context: EndpointContext,
   { sendEmail }: Settings,
 ): void {
   if (sendEmail === undefined) return
-  emailUser(context.identity.userId, context, (user) =>
-    sendEmail({ kind, to: user.email, user, passkey: { name } }),
-  )
+  emailUser(userId, context, (user) => sendEmail({ kind, to: user.email, user, passkey: { name } }))
 }

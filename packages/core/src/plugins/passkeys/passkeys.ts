@@ -13,7 +13,7 @@ import {
   type Settings,
 } from './settings.ts'
 import { createPasskeySignInOptions, signInPasskey } from './sign-in.ts'
-import { hasPasskey, migrations } from './tables.ts'
+import { hasPasskey, migrations, withOwnTables } from './tables.ts'
 
 export type PasskeyEndpoints = {
   readonly createPasskeySignInOptions: ReturnType<typeof createPasskeySignInOptions>
@@ -48,6 +48,11 @@ export function passkeys(options: PasskeysOptions = {}): AuthPlugin<PasskeyEndpo
     expiringTables: ['passkeyChallenge'],
     canSignIn: (userId, db) => hasPasskey(db, userId),
     secondFactor: secondFactor(settings),
+    async onChange(event, trx) {
+      if (event.type !== 'user.email-change-undone') return
+      const added = withOwnTables(trx).deleteFrom('passkeyCredential').where('userId', '=', event.userId)
+      await added.where('createdAt', '>=', event.addedSince).execute()
+    },
     endpoints: {
       createPasskeySignInOptions: createPasskeySignInOptions(settings),
       signInPasskey: signInPasskey(settings),

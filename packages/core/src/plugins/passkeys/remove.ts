@@ -42,7 +42,7 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
         revokeOthers: revokeOtherSessions && 'factor-changed',
         work,
       })
-      sendNotice({ kind: 'passkey-removed', name }, context, settings)
+      sendNotice({ kind: 'passkey-removed', name, userId }, context, settings)
       return renewed
     },
   })

@@ -1,17 +1,25 @@
 import type { SecondFactor } from '../../endpoints/endpoint.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
+import { sendNotice } from './notices.ts'
 import type { Settings } from './settings.ts'
 import { hasPasskey, withOwnTables } from './tables.ts'
 
 export const METHODS: readonly string[] = ['passkey']
 
-export function secondFactor({ requiredAtSignIn }: Settings): SecondFactor {
+export function secondFactor(settings: Settings): SecondFactor {
   return {
     methodsOf: async (userId, db) => ((await hasPasskey(db, userId)) ? METHODS : []),
-    isRequired: requiredAtSignIn,
+    isRequired: settings.requiredAtSignIn,
     async remove(userId, trx) {
-      await withOwnTables(trx).deleteFrom('passkeyCredential').where('userId', '=', userId).execute()
+      const passkeys = withOwnTables(trx).deleteFrom('passkeyCredential').where('userId', '=', userId)
+      const removed = await passkeys.returning('name').execute()
       await forgetMethods(trx, userId, METHODS)
+      return {
+        notify(context) {
+          for (const { name } of removed)
+            sendNotice({ kind: 'passkey-removed', name, userId }, context, settings)
+        },
+      }
     },
   }
 }

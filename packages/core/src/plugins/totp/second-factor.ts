@@ -3,16 +3,41 @@ import type { SecondFactor } from '../../endpoints/endpoint.ts'
 import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { enabledSince } from './enabled-since.ts'
+import { sendNotice } from './notices.ts'
 import { deleteRecoveryCodes } from './recovery-codes.ts'
+import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 import { trustedDevices } from './trusted-device.ts'
 
 const METHODS = ['otp', 'recovery']
 
-export const secondFactor: SecondFactor = {
-  methodsOf: async (userId, db) => ((await enabledSince(userId, db)) === null ? [] : METHODS),
-  isTrusted: async (userId, context, db) => (await trustedDevices.find(userId, context, db)) !== null,
-  remove: removeTotp,
+export function secondFactor(settings: Settings): SecondFactor {
+  return {
+    methodsOf: async (userId, db) => ((await enabledSince(userId, db)) === null ? [] : METHODS),
+    isTrusted: async (userId, context, db) => (await trustedDevices.find(userId, context, db)) !== null,
+    async remove(userId, trx) {
+      const isEnabled = (await enabledSince(userId, trx)) !== null
+      await removeTotp(userId, trx)
+      return {
+        notify(context) {
+          if (isEnabled) sendNotice('totp-disabled', userId, { ...context, ...settings })
+        },
+      }
+    },
+  }
+}
+
+/** Removes an app, or new recovery codes, that may be a thief's. */
+export async function removeAdded(
+  { userId, addedSince }: { userId: string; addedSince: Date },
+  trx: AuthTransaction,
+): Promise<void> {
+  const db = withOwnTables(trx)
+  const app = db.selectFrom('totp').select('userId').where('userId', '=', userId)
+  const added = await app.where('createdAt', '>=', addedSince).executeTakeFirst()
+  if (added !== undefined) return removeTotp(userId, trx)
+  const codes = db.deleteFrom('recoveryCode').where('userId', '=', userId)
+  await codes.where('createdAt', '>=', addedSince).execute()
 }
 
 /** Removes the factor from an account, and from the proofs of its sessions. */

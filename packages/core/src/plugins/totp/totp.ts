@@ -2,7 +2,7 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { requirePositive } from '../../protocol/settings.ts'
 import { rateLimits } from '../internal.ts'
 import { confirmTotp, createRecoveryCodes, disableTotp, enableTotp, getTotp } from './enrollment.ts'
-import { secondFactor } from './second-factor.ts'
+import { removeAdded, secondFactor } from './second-factor.ts'
 import { DEFAULT_LIMITS, type Settings, TOTP_ERRORS, type TotpOptions } from './settings.ts'
 import { reauthenticateTotp, signInTotp } from './sign-in.ts'
 import { migrations } from './tables.ts'
@@ -39,7 +39,7 @@ export function totp(options: TotpOptions): AuthPlugin<TotpEndpoints, Record<nev
     reasons: TOTP_ERRORS,
     migrations,
     expiringTables: ['trustedDevice'],
-    secondFactor,
+    secondFactor: secondFactor(settings),
     needsEncryptionKeys: true,
     async onChange(event, trx) {
       // The user may do this because someone else has their password, or their browser.
@@ -48,6 +48,7 @@ export function totp(options: TotpOptions): AuthPlugin<TotpEndpoints, Record<nev
         event.type === 'user.email-change-undone' ||
         (event.type === 'session.version-changed' && event.cause === 'copies-revoked')
       if (isSuspect) await trustedDevices.forget(trx, event.userId)
+      if (event.type === 'user.email-change-undone') await removeAdded(event, trx)
     },
     endpoints: {
       getTotp,

@@ -114,12 +114,13 @@ describe('the undo link', () => {
   })
 
   test('is recorded with both addresses, before the ends of the sessions', async () => {
-    const { email, token } = await changeEmail()
+    const { email, token, notice } = await changeEmail()
     await undo(token)
+    const addedSince = new Date((notice.expiresAt?.getTime() ?? 0) - 8 * DAY_SECONDS * 1000).toISOString()
     const here = { sessionId: null, actorId: null, address: null }
     expect((await readAudit(auth, user.userId)).slice(-2)).toEqual([
       { ...here, type: 'session.revoked', sessionId: browser.sessionId, cause: 'email-change-undone' },
-      { ...here, type: 'user.email-change-undone', from: email, to: user.email },
+      { ...here, type: 'user.email-change-undone', from: email, to: user.email, addedSince },
     ])
   })
 

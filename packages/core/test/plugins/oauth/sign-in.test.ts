@@ -95,7 +95,7 @@ describe('a sign-in at an OpenID provider', () => {
 })
 
 describe('the second factor', () => {
-  const secondFactor = { methodsOf: async () => ['otp'], remove: async () => {} }
+  const secondFactor = { methodsOf: async () => ['otp'], remove: async () => ({ notify() {} }) }
   const factor = { plugins: [{ id: 'factor', secondFactor }] } as const
 
   test('must still be proved: the page gets a challenge, in the part of the URL that no server sees', async () => {

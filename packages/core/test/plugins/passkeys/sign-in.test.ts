@@ -8,7 +8,7 @@ import { readAudit } from '../../support/read-audit.ts'
 import { Authenticator, type Ceremony } from './authenticator.ts'
 import { type Browser, createPasskeyAuth, openBrowser } from './browser.ts'
 
-const { auth, open } = await createPasskeyAuth()
+const { auth, emails, open } = await createPasskeyAuth()
 
 let user: { userId: string; email: string }
 let ada: Browser
@@ -279,12 +279,14 @@ describe('a second factor', () => {
     expect((await open().signInPasskey(laptop)).status).toBe('200')
   })
 
-  test('can be removed by an admin, with its proofs', async () => {
+  test('can be removed by an admin, with its proofs and an email', async () => {
     const { userId } = user
     const root = await auth.createUser({ role: 'admin' })
     const admin = open()
     await admin.signIn(root.email)
     expect((await admin.call('resetUserFactors', { userId, reason: 'lost' })).status).toBe('200')
+    const notice = { kind: 'passkey-removed', to: user.email }
+    await vi.waitFor(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
     expect((await open().signInPasskey(laptop)).status).toBe('400 PASSKEY_INVALID')
     expect((await open().signIn(user.email)).status).toBe('200')
   })

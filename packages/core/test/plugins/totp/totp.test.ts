@@ -327,7 +327,7 @@ describe('removing it', () => {
     expect((await ada.call('reauthenticateTotp', { code: nextCode() })).status).toBe('409 TOTP_NOT_ENABLED')
   })
 
-  test('by an admin ends all sessions, and is recorded with the reason', async () => {
+  test('by an admin ends all sessions, is recorded with the reason, and sends an email', async () => {
     const root = await auth.createUser({ role: 'admin' })
     const admin = open()
     await admin.signIn(root.email)
@@ -336,6 +336,11 @@ describe('removing it', () => {
     const accounts = [{ provider: 'credential', createdAt }]
     expect(await factorsOf()).toEqual({ accounts, factors: ['otp', 'recovery'] })
     const reset = { userId: user.userId, reason: 'Lost phone, passport checked' }
+    emails.length = 0
+    expect((await admin.call('resetUserFactors', reset)).status).toBe('200')
+    const notice = { kind: 'totp-disabled', to: user.email, recoveryCodes: 0 }
+    await vi.waitFor(() => expect(emails).toEqual([expect.objectContaining(notice)]))
+    // Nothing was left to report.
     expect((await admin.call('resetUserFactors', reset)).status).toBe('200')
     expect(await factorsOf()).toEqual({ accounts, factors: [] })
     expect((await ada.call('getSession')).status).toBe('401 SESSION_NOT_FOUND')
@@ -343,6 +348,7 @@ describe('removing it', () => {
     expect(await readAudit(auth, user.userId)).toContainEqual(
       expect.objectContaining({ type: 'user.factors-reset', actorId: root.userId, reason: reset.reason }),
     )
+    expect(emails).toHaveLength(1)
     const own = { userId: root.userId, reason: 'mine' }
     expect((await admin.call('resetUserFactors', own)).status).toBe('409 OWN_ACCOUNT')
   })
