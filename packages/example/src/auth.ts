@@ -16,7 +16,9 @@ import { printInvitation } from './invitations.ts'
 import { encryptionKeys } from './keys/encryption-keys.ts'
 import { signingKeys } from './keys/signing-keys.ts'
 
-const password = emailPassword({ usernames: true, ...(!isProduction && { sendEmail: printEmail }) })
+/** Replace it with your mail service. */
+const emails = isProduction ? {} : { sendEmail: printEmail }
+const password = emailPassword({ usernames: true, ...emails })
 
 /** The auth definition with its plugins. Only `auth-server.ts` and `get-auth.ts` import it. */
 export default defineAuth({
@@ -28,9 +30,9 @@ export default defineAuth({
     anonymous({ password, pruneAfterDays: 30 }),
     admin(),
     organization(isProduction ? {} : { deliverInvitation: printInvitation }),
-    oauth({ providers }),
-    passkeys({ appName: 'Control room', requiredAtSignIn: true }),
-    totp({ issuer: 'Control room' }),
+    oauth({ providers, ...emails }),
+    passkeys({ appName: 'Control room', requiredAtSignIn: true, ...emails }),
+    totp({ issuer: 'Control room', ...emails }),
     emailCode({ sendEmail: sendCode }),
   ],
   user: {

@@ -1,27 +1,36 @@
 import type { EmailCodeOptions } from '@sallyport/core/plugins/email-code'
-import type { SendEmail } from '@sallyport/core/plugins/email-password'
 import { env, isProduction } from './env.ts'
 
-/** The page that uses the link of an email. */
+/** The page that the link of an email opens. */
 const PAGES: Readonly<Record<string, string>> = {
   'reset-password': '/reset-password',
   'verify-email': '/verify-email',
   'change-email': '/verify-email',
   'email-changed': '/undo-email-change',
+  'email-code': '/email-link',
+}
+
+interface PrintedEmail {
+  readonly kind: string
+  readonly to: string
+  /** Null if a notice has no link. */
+  readonly token?: string | null
+  readonly code?: string
 }
 
 /**
- * Prints the links of emails to the terminal, in place of a mail service. Notices without a link aren't
- * printed. Browsers don't send what follows `#`, so the token reaches no server log.
+ * Prints an email to the terminal, in place of a mail service. Browsers don't send what follows `#`, so the
+ * token reaches no server log.
  */
-export const printEmail: SendEmail = async (email) => {
-  const page = PAGES[email.kind]
-  if (page === undefined || !('token' in email) || email.token === null) return
-  console.log(`Email to ${email.to} (${email.kind}): ${env.BASE_URL}${page}#token=${email.token}`)
+export async function printEmail({ kind, to, token = null, code }: PrintedEmail): Promise<void> {
+  const page = PAGES[kind]
+  const link = page === undefined || token === null ? undefined : `${env.BASE_URL}${page}#token=${token}`
+  const parts = [`Email to ${to} (${kind})`, [code, link].filter(Boolean).join(' or ')]
+  console.log(parts.filter(Boolean).join(': '))
 }
 
 /** Prints a code to the terminal, but not in production, where the log may have readers. */
 export const sendCode: EmailCodeOptions['sendEmail'] = async (email) => {
   if (isProduction) throw new Error('Codes need a mail service. Call yours here.')
-  if (email.kind === 'email-code') console.log(`Email to ${email.to} (email-code): ${email.code}`)
+  await printEmail(email)
 }

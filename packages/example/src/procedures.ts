@@ -29,12 +29,12 @@ export const adminProcedure = protectedProcedure.use(requireRole('admin'))
 /** Runs both steps with a fresh read, for writes that must not happen after a revocation. */
 export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
 /**
- * Also requires a sign-in or a confirmed password within the last minute; a code, if the session began with
- * one.
+ * Also requires a sign-in or a confirmation within the last minute: by a second factor for admins, and for
+ * sessions that began with a code.
  */
 export const freshProcedure = t.procedure.use(
   createSensitiveSessionMiddleware({
     maxAge: 60,
-    factor: ({ amr }) => (amr?.includes('"otp"') ? 'any-second' : null),
+    factor: ({ user, amr }) => (user.role === 'admin' || amr?.includes('"otp"') ? 'any-second' : null),
   }),
 )

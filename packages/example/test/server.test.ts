@@ -150,15 +150,19 @@ describe('the example', () => {
     expect(users.map(({ name }) => name)).toEqual(['Grace', 'Ada'])
   })
 
-  test('replaces an API key', async () => {
-    const { client } = await signIn('ada')
+  test('replaces an API key, with a second factor for an admin', async () => {
+    const admin = await signIn('ada')
+    await expect(admin.client.account.rotateApiKey.mutate()).rejects.toMatchObject(
+      rejected('FORBIDDEN', 'FACTOR_REQUIRED'),
+    )
+    const { client } = await signIn('grace')
     const { apiKey } = await client.account.rotateApiKey.mutate()
     expect(apiKey).toMatch(/^key_[\w-]{32}$/)
     expect((await client.account.rotateApiKey.mutate()).apiKey).not.toBe(apiKey)
   })
 
   test('requires a new sign-in for an API key after a minute', async () => {
-    const { client, cookie } = await signIn('ada')
+    const { client, cookie } = await signIn('grace')
     const { sessionId } = await client.me.query()
     const database = await openSqlite(`file:${join(example.folder, 'example.db')}`)
     const signedInAgo = (seconds: number) =>

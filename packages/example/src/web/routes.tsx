@@ -7,6 +7,7 @@ import { userFilters } from './admin/user-filters.ts'
 import { Account } from './pages/account.tsx'
 import { Admin } from './pages/admin.tsx'
 import { Audit } from './pages/audit.tsx'
+import { EmailLink } from './pages/email-link.tsx'
 import { ForgotPassword } from './pages/forgot-password.tsx'
 import { Gate } from './pages/gate.tsx'
 import { Join } from './pages/join.tsx'
@@ -81,7 +82,11 @@ export const routes: readonly Route[] = [
     title: 'Account',
     audience: 'users',
     element: <Account />,
-    queries: (trpc) => [trpc.demo.queryOptions(), trpc.waysToSignIn.queryOptions()],
+    queries: (trpc) => [
+      trpc.demo.queryOptions(),
+      trpc.waysToSignIn.queryOptions(),
+      trpc.sessions.list.queryOptions(),
+    ],
   },
   {
     path: '/admin',
@@ -124,9 +129,16 @@ export const routes: readonly Route[] = [
     audience: 'anyone',
     isLinked: false,
     element: <ForgotPassword />,
-    queries: (trpc) => [trpc.demo.queryOptions(), trpc.waysToSignIn.queryOptions()],
+    queries: (trpc) => [trpc.demo.queryOptions()],
   },
   // The links in emails and invitations.
+  {
+    path: '/email-link',
+    title: 'Sign in by email',
+    audience: 'guests',
+    isLinked: false,
+    element: <EmailLink />,
+  },
   { path: '/join', title: 'Invitation', audience: 'users', isLinked: false, element: <Join /> },
   {
     path: '/reset-password',

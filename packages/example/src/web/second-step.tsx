@@ -8,6 +8,10 @@ import { CodeField } from './ui/code-field.tsx'
 import { Form } from './ui/form.tsx'
 import { Problem } from './ui/problem.tsx'
 
+/** Returns the challenge of a sign-in that a second factor must complete. */
+export const challengeOf = (error: Error | null) =>
+  error instanceof AuthClientError ? error.challenge : null
+
 interface SecondStepProps {
   readonly challenge: Pick<NonNullable<AuthClientError['challenge']>, 'token' | 'methods'>
   readonly onExpired: () => void

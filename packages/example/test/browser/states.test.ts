@@ -15,7 +15,8 @@ test.each([
   { link: 'Gate', text: 'Loading the result of both checks …' },
 ])('$link shows that it is loading until the server responds', async ({ link, text }) => {
   const { page, open } = await admin()
-  await open('/account')
+  // It has none of their data.
+  await open('/join')
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/trpc/**', (route) => released.then(() => route.continue()))
   await page.getByRole('navigation', { name: 'Pages' }).getByText(link, { exact: true }).click()

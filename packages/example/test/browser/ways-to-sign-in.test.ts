@@ -190,6 +190,50 @@ test('a user signs in with a code from an email', async () => {
   await page.getByText('written by Grace').waitFor()
 })
 
+test('a user signs in with the link of an email, in the browser that asked for it', async () => {
+  const { email } = await room.createUser('written by Grace')
+  const { page, open, mayLog } = await room.openBrowser()
+  await open('/notes')
+  await click(page, 'Sign in with a code by email')
+  await page.getByLabel('Email for the code').fill(email)
+  await click(page, 'Send the code')
+  await page.getByRole('status').getByText('it gets a code').waitFor()
+  const [, link = ''] = await room.printed(new RegExp(`Email to ${email} \\(email-code\\): \\S+ or (\\S+)`))
+
+  const other = await room.openBrowser()
+  other.mayLog(logOf(400))
+  await other.open(link)
+  expect(await violationsOf(other.page)).toEqual([])
+  await click(other.page, 'Sign in')
+  await other.page.getByRole('alert').getByText('This link').waitFor()
+  mayLog(logOf(400))
+  await open(link)
+  await click(page, 'Sign in')
+  await page.getByText('written by Grace').waitFor()
+})
+
+test('an admin who has no second factor adds a passkey, and confirms an action with it', async () => {
+  const { page, open, mayLog } = await room.signUp({ role: 'admin' })
+  mayLog(logOf(403))
+  await plugInAuthenticator(page)
+  await open('/account')
+  await click(page, 'New API key')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Add a passkey or an app on the Account page first').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await addPasskey(page, 'Laptop')
+  await ageSessions('passkey')
+  mayLog(logOf(409))
+  await click(page, 'New API key')
+  await dialog.getByText('It continues after you use a passkey').waitFor()
+  expect([await dialog.getByLabel('Code').count(), await dialog.getByLabel('Password').count()]).toEqual([
+    0, 0,
+  ])
+  await click(page, 'Use a passkey')
+  await page.getByText("Copy this key now. You can't see it again.").waitFor()
+})
+
 test('a visitor continues without an account, confirms an action, and keeps the notes when creating one', async () => {
   const { page, open, mayLog } = await room.openBrowser()
   const banner = page.getByRole('banner')

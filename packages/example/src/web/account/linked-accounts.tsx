@@ -5,6 +5,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useAppAuth, useTRPC } from '../clients.ts'
 import { openProvider, useProviderError } from '../provider-result.ts'
 import { ActionButton } from '../ui/action-button.tsx'
+import { methodName } from '../ui/method-names.ts'
 import { Problem } from '../ui/problem.tsx'
 import { useWaysChanged } from './use-ways-to-sign-in.ts'
 
@@ -18,7 +19,7 @@ export function LinkedAccounts({ accounts }: { readonly accounts: readonly Accou
       <ul className="rows" aria-label="Password and providers">
         {accounts.map(({ id, provider }) => (
           <li key={id} className="row">
-            <Text size="2">{NAMES[provider] ?? provider}</Text>
+            <Text size="2">{methodName(provider)}</Text>
             {provider !== 'credential' && <Unlink accountId={id} />}
           </li>
         ))}
@@ -28,8 +29,6 @@ export function LinkedAccounts({ accounts }: { readonly accounts: readonly Accou
     </>
   )
 }
-
-const NAMES: Readonly<Record<string, string>> = { credential: 'Password', demo: 'Demo provider' }
 
 function LinkDemo() {
   const { client } = useAppAuth()

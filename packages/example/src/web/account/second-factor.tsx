@@ -1,4 +1,4 @@
-import { Code, Flex, Text } from '@radix-ui/themes'
+import { Button, Code, Flex, Text } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -12,7 +12,7 @@ import { Problem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
 import { useWaysChanged, useWaysToSignIn } from './use-ways-to-sign-in.ts'
 
-/** Sets up and removes an authenticator app. */
+/** Sets up and removes an authenticator app, and replaces its recovery codes. */
 export function SecondFactor() {
   const query = useWaysToSignIn()
   // Shown until the user has saved them, whenever the query is fetched again.
@@ -27,7 +27,7 @@ export function SecondFactor() {
             enabledAt === null ? (
               <SetUp onConfirmed={setNewCodes} />
             ) : (
-              <Remove recoveryCodes={recoveryCodes} />
+              <Manage recoveryCodes={recoveryCodes} onCreated={setNewCodes} />
             )
           }
         </Loaded>
@@ -119,27 +119,58 @@ function RecoveryCodes({ codes, onSaved }: RecoveryCodesProps) {
   )
 }
 
-function Remove({ recoveryCodes }: { readonly recoveryCodes: number }) {
+interface ManageProps {
+  readonly recoveryCodes: number
+  readonly onCreated: (recoveryCodes: readonly string[]) => void
+}
+
+/** Replaces the recovery codes, or removes the app. Both need a code. */
+function Manage({ recoveryCodes, onCreated }: ManageProps) {
   const { client } = useAppAuth()
   const { run } = useSensitive()
   const waysChanged = useWaysChanged()
-  const remove = useMutation({
-    mutationFn: (values: FormData) =>
-      run(() => client.api.disableTotp({ code: String(values.get('code')), revokeOtherSessions: false })),
+  const [isRemoving, setIsRemoving] = useState<boolean | null>(null)
+  const send = useMutation({
+    async mutationFn(values: FormData) {
+      const input = { code: String(values.get('code')), revokeOtherSessions: false }
+      if (isRemoving) await run(() => client.api.disableTotp(input))
+      else onCreated((await run(() => client.api.createRecoveryCodes({ code: input.code }))).recoveryCodes)
+    },
     onSuccess: waysChanged,
   })
   return (
-    <Form onFilled={(values) => remove.mutate(values)}>
+    <div className="stack">
       <Text as="p" size="2">
         Your app is set up. Recovery codes left: {recoveryCodes}.
       </Text>
-      <CodeField hint="A code of your app, or a recovery code." />
-      <Problem error={remove.error} />
-      <Flex>
-        <ActionButton type="submit" variant="soft" color="red" isPending={remove.isPending}>
-          Remove the app
-        </ActionButton>
-      </Flex>
-    </Form>
+      {isRemoving === null ? (
+        <Flex gap="3" wrap="wrap">
+          <Button variant="soft" onClick={() => setIsRemoving(false)}>
+            New recovery codes
+          </Button>
+          <Button variant="soft" color="red" onClick={() => setIsRemoving(true)}>
+            Remove the app
+          </Button>
+        </Flex>
+      ) : (
+        <Form onFilled={(values) => send.mutate(values)}>
+          <CodeField hint="A code of your app, or a recovery code." />
+          <Problem error={send.error} />
+          <Flex gap="3">
+            <ActionButton
+              type="submit"
+              variant="soft"
+              color={isRemoving ? 'red' : 'indigo'}
+              isPending={send.isPending}
+            >
+              {isRemoving ? 'Remove the app' : 'Create recovery codes'}
+            </ActionButton>
+            <Button type="button" variant="soft" color="gray" onClick={() => setIsRemoving(null)}>
+              Cancel
+            </Button>
+          </Flex>
+        </Form>
+      )}
+    </div>
   )
 }

@@ -1,6 +1,10 @@
+import { Button, Dialog, Flex } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
+import { useState } from 'react'
 import { useAppAuth } from '../clients.ts'
-import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { ActionButton } from '../ui/action-button.tsx'
+import { Field } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
 import { Problem } from '../ui/problem.tsx'
 import type { AdminUser } from './admin-user.ts'
 import { useAdminChange } from './use-admin-change.ts'
@@ -9,21 +13,44 @@ import { useAdminChange } from './use-admin-change.ts'
 export function ResetFactors({ user }: { readonly user: AdminUser }) {
   const { client } = useAppAuth()
   const { run } = useSensitive()
-  const input = { userId: user.id, reason: 'Reset on the page of the user' }
-  const reset = useAdminChange(() => run(() => client.api.resetUserFactors(input)))
+  const [isOpen, setIsOpen] = useState(false)
+  const reset = useAdminChange((values: FormData) => {
+    const reason = String(values.get('reason'))
+    return run(() => client.api.resetUserFactors({ userId: user.id, reason }))
+  })
   return (
-    <>
-      <ConfirmButton
-        color="gray"
-        title={`Remove the second factors of ${user.email}?`}
-        description="Check who the user is first. This also ends all of their sessions."
-        action="Remove"
-        isPending={reset.isPending}
-        onConfirm={() => reset.mutate()}
-      >
-        Reset factors
-      </ConfirmButton>
-      <Problem error={reset.error} />
-    </>
+    <Dialog.Root open={isOpen} onOpenChange={setIsOpen}>
+      <Dialog.Trigger>
+        <ActionButton variant="soft" color="gray" isPending={reset.isPending}>
+          Reset factors
+        </ActionButton>
+      </Dialog.Trigger>
+      <Dialog.Content maxWidth="26rem">
+        <Dialog.Title>Remove the second factors of {user.email}?</Dialog.Title>
+        <Dialog.Description size="2" mb="4">
+          Check who the user is first. This also ends all of their sessions, and sends them an email.
+        </Dialog.Description>
+        <Form onFilled={(values) => reset.mutate(values, { onSuccess: () => setIsOpen(false) })}>
+          <Field
+            label="Reason"
+            name="reason"
+            maxLength={500}
+            hint="How you checked who they are. Only admins can see it."
+            required
+          />
+          <Problem error={reset.error} />
+          <Flex gap="3" justify="end">
+            <Dialog.Close>
+              <Button type="button" variant="soft" color="gray">
+                Cancel
+              </Button>
+            </Dialog.Close>
+            <ActionButton type="submit" variant="soft" color="red" isPending={reset.isPending}>
+              Remove
+            </ActionButton>
+          </Flex>
+        </Form>
+      </Dialog.Content>
+    </Dialog.Root>
   )
 }

@@ -81,6 +81,14 @@ export function sentenceOf(record: AuditRecord): ReactNode {
       return `The role of ${user} in an organization was changed${by}.`
     case 'user.factors-reset':
       return `The second factors of ${user} were removed${by}: ${detail.reason}.`
+    case 'email-password:username-changed':
+      return `${user} chose the username "${detail.to}".`
+    case 'email-password:sign-up-taken':
+      return `Someone signed up with the email of ${user}${from}.`
+    case 'email-code:requested':
+      return `A code for ${record.email ?? 'an unknown account'} was requested${from}.`
+    case 'anonymous:upgraded':
+      return `${user} created an account and kept their data.`
     case 'oauth:account-linked':
       return `${user} linked the provider "${detail.provider}".`
     case 'oauth:account-unlinked':

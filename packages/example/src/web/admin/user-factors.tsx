@@ -2,6 +2,7 @@ import { Text } from '@radix-ui/themes'
 import { useQuery } from '@tanstack/react-query'
 import { useTRPC } from '../clients.ts'
 import { Loaded } from '../ui/loaded.tsx'
+import { methodName } from '../ui/method-names.ts'
 import { Rows } from '../ui/rows.tsx'
 import type { AdminUser } from './admin-user.ts'
 
@@ -18,19 +19,11 @@ export function UserFactors({ user }: { readonly user: AdminUser }) {
         >
           {[...new Set([...accounts.map(({ provider }) => provider), ...factors])].map((method) => (
             <li key={method} className="row">
-              <Text size="2">{NAMES[method] ?? method}</Text>
+              <Text size="2">{methodName(method)}</Text>
             </li>
           ))}
         </Rows>
       )}
     </Loaded>
   )
-}
-
-const NAMES: Readonly<Record<string, string>> = {
-  credential: 'Password',
-  demo: 'Demo provider',
-  passkey: 'Passkey',
-  otp: 'Authenticator app',
-  recovery: 'Recovery code',
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ApiKey } from '../account/api-key.tsx'
 import { DeleteAccount } from '../account/delete-account.tsx'
+import { Devices } from '../account/devices.tsx'
 import { Password } from '../account/password.tsx'
 import { Profile } from '../account/profile.tsx'
 import { SecondFactor } from '../account/second-factor.tsx'
@@ -26,6 +27,7 @@ export function Account() {
               <Password />
               <WaysToSignIn />
               <SecondFactor />
+              <Devices />
             </>
           )
         }

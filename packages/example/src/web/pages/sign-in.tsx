@@ -1,5 +1,4 @@
 import { Callout, Card, Text } from '@radix-ui/themes'
-import { AuthClientError } from '@sallyport/trpc/client'
 import { useMutation } from '@tanstack/react-query'
 import { useAppAuth } from '../clients.ts'
 import { DemoSignIn } from '../demo-sign-in.tsx'
@@ -7,7 +6,7 @@ import { useCodeSignIn } from '../email-code.tsx'
 import { useFormResult } from '../form-result.ts'
 import { OtherWays } from '../other-ways.tsx'
 import { useProviderChallenge } from '../provider-result.ts'
-import { SecondStep } from '../second-step.tsx'
+import { challengeOf, SecondStep } from '../second-step.tsx'
 import { useSessionEnded } from '../session-ended.tsx'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
@@ -86,5 +85,3 @@ export function SignIn() {
     </div>
   )
 }
-
-const challengeOf = (error: Error | null) => (error instanceof AuthClientError ? error.challenge : null)

@@ -3,12 +3,13 @@ import type { SessionResponse } from '@sallyport/core'
 import { useAppAuth } from '../clients.ts'
 import { Columns } from '../ui/columns.tsx'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
+import { methodName } from '../ui/method-names.ts'
 import { Problem } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
 import { useRevocation } from './use-revocation.ts'
 
 export function SessionRow({ session }: { readonly session: SessionResponse }) {
-  const { id, device, address, createdAt, lastSeenAt, expiresAt, current } = session
+  const { id, device, address, createdAt, lastSeenAt, expiresAt, amr, current } = session
   const { client } = useAppAuth()
   const revoke = useRevocation(() => client.api.revokeSession({ sessionId: id }))
   return (
@@ -41,6 +42,7 @@ export function SessionRow({ session }: { readonly session: SessionResponse }) {
           values={{
             Address: address ?? 'Unknown',
             'Signed in': <Time value={createdAt} />,
+            With: amr.map(methodName).join(', ') || 'No account',
             'Last seen': <Time value={lastSeenAt} />,
             Expires: <Time value={expiresAt} />,
           }}

@@ -11,6 +11,9 @@ import { Field } from './field.tsx'
 import { Form } from './form.tsx'
 import { Problem, passwordProblem } from './problem.tsx'
 
+type Factor = NonNullable<ReturnType<typeof useSensitive>['required']>['factor']
+type Ways = ReturnType<typeof useWaysToSignIn>['data']
+
 /**
  * Asks for the password, or for the second factor, when the server rejects a call because it needs a recent
  * proof. One serves the whole app.
@@ -18,12 +21,10 @@ import { Problem, passwordProblem } from './problem.tsx'
 export function ConfirmDialog() {
   const { isAsking, required, confirm, cancel, error } = useSensitive()
   const { client, signOut } = useAppAuth()
-  const needsCode = required !== null && required.factor !== null
-  const { accounts } = useWaysToSignIn({ enabled: isAsking }).data ?? {}
+  const { data: ways } = useWaysToSignIn({ enabled: isAsking })
   const trpc = useTRPC()
   const { data: me } = useQuery(trpc.me.queryOptions())
-  const hasPassword = accounts?.some(({ provider }) => provider === 'credential') ?? true
-  const { title, description, hasForm } = needsCode ? CODE : hasPassword ? PASSWORD : NEITHER
+  const question = questionFor(required?.factor ?? null, ways)
   const signInAgain = () => {
     cancel()
     void signOut()
@@ -32,7 +33,7 @@ export function ConfirmDialog() {
   const send = useMutation({
     mutationFn: (values: FormData) =>
       confirm(
-        needsCode
+        question === CODE
           ? () => client.api.reauthenticateTotp({ code: String(values.get('code')) })
           : { password: String(values.get('password')) },
       ),
@@ -51,14 +52,14 @@ export function ConfirmDialog() {
           ;(current?.isConnected ? current : document.getElementById('main'))?.focus()
         }}
       >
-        <Dialog.Title>{title}</Dialog.Title>
+        <Dialog.Title>{question.title}</Dialog.Title>
         <Dialog.Description size="2" mb="4">
-          {description}
+          {question.description}
         </Dialog.Description>
         <ConfirmOtherwise />
         <Form onFilled={(values) => send.mutate(values)}>
-          {needsCode && <CodeField hint="A code of your app, or a recovery code." />}
-          {!needsCode && hasPassword && (
+          {question === CODE && <CodeField hint="A code of your app, or a recovery code." />}
+          {question === PASSWORD && (
             <Field
               label="Password"
               name="password"
@@ -78,7 +79,7 @@ export function ConfirmDialog() {
             <Button type="button" variant="soft" color="gray" onClick={cancel}>
               Cancel
             </Button>
-            {hasForm && (
+            {(question === CODE || question === PASSWORD) && (
               <ActionButton type="submit" isPending={send.isPending}>
                 Confirm
               </ActionButton>
@@ -93,18 +94,34 @@ export function ConfirmDialog() {
 const CODE = {
   title: 'Confirm with a code',
   description: 'This action requires your second factor. It continues after you enter a code.',
-  hasForm: true,
+}
+
+const PASSKEY = {
+  title: 'Confirm with a passkey',
+  description: 'This action requires your second factor. It continues after you use a passkey.',
 }
 
 const PASSWORD = {
   title: 'Confirm your password',
   description: 'This action requires a recent sign-in. It continues after you enter your password.',
-  hasForm: true,
 }
 
 /** For users without a password. */
 const NEITHER = {
   title: 'Confirm that it is you',
   description: 'This action requires a recent sign-in. It continues after you confirm.',
-  hasForm: false,
+}
+
+const MISSING = {
+  title: 'Add a second factor',
+  description: 'This action requires a second factor. Add a passkey or an app on the Account page first.',
+}
+
+/** Returns what to ask for: a factor that the user has, or without one, their password. */
+function questionFor(factor: Factor | null, ways: Ways | undefined) {
+  const { accounts, passkeys = [], totp } = ways ?? {}
+  const hasPassword = accounts?.some(({ provider }) => provider === 'credential') ?? true
+  if (factor === null) return hasPassword ? PASSWORD : NEITHER
+  if (factor !== 'passkey' && totp?.enabledAt !== null) return CODE
+  return passkeys.length > 0 ? PASSKEY : MISSING
 }

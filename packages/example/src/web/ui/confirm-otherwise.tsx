@@ -47,7 +47,7 @@ export function ConfirmOtherwise() {
             Confirm at the demo provider
           </ActionButton>
         )}
-        {me?.isAnonymous && (
+        {me?.isAnonymous && factor === null && (
           <ActionButton isPending={withoutAccount.isPending} onClick={() => withoutAccount.mutate()}>
             Continue
           </ActionButton>

@@ -1,0 +1,34 @@
+import { Card } from '@radix-ui/themes'
+import { useMutation } from '@tanstack/react-query'
+import { useAppAuth } from '../clients.ts'
+import { challengeOf, SecondStep } from '../second-step.tsx'
+import { ActionButton } from '../ui/action-button.tsx'
+import { readLinkToken } from '../ui/link-token.ts'
+import { PageHeading } from '../ui/page-heading.tsx'
+import { Problem } from '../ui/problem.tsx'
+
+/** The page that the link of an email with a code opens, in the browser that asked for it. */
+export function EmailLink() {
+  const { client } = useAppAuth()
+  const signIn = useMutation({
+    mutationFn: async () => client.api.signInEmailCode({ token: readLinkToken() }),
+  })
+  const challenge = challengeOf(signIn.error)
+  return (
+    <div className="narrow">
+      <PageHeading title="Sign in by email" />
+      <Card size="3">
+        {challenge === null ? (
+          <div className="stack">
+            <Problem error={signIn.error} />
+            <ActionButton isPending={signIn.isPending} onClick={() => signIn.mutate()}>
+              Sign in
+            </ActionButton>
+          </div>
+        ) : (
+          <SecondStep challenge={challenge} onExpired={signIn.reset} />
+        )}
+      </Card>
+    </div>
+  )
+}
