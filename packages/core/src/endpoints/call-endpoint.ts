@@ -4,8 +4,9 @@ import { validateLocked } from '../lifecycle/locked-sessions.ts'
 import { forRequest } from '../lifecycle/observed-database.ts'
 import { checkOrigin } from '../request/origin.ts'
 import { type Authenticated, authenticate, validateIdentity } from '../session/authenticate.ts'
+import { missingProof } from '../session/authentication-methods.ts'
 import { denial } from '../session/report-denial.ts'
-import { isFresh, type Session } from '../session/session.ts'
+import type { Session } from '../session/session.ts'
 import {
   createContext,
   createLimit,
@@ -73,11 +74,14 @@ async function authorize(
   return authenticated
 }
 
-/** @throws AuthError `ROLE_REQUIRED` or `SESSION_NOT_FRESH` */
-function requireCaller({ caller, freshForSeconds }: Endpoint, session: Session, config: AuthConfig): void {
+/** @throws AuthError `ROLE_REQUIRED`, `SESSION_NOT_FRESH`, or `FACTOR_REQUIRED` */
+function requireCaller(endpoint: Endpoint, session: Session, config: AuthConfig): void {
+  const { caller, freshForSeconds: maxAgeSeconds = config.freshForSeconds, factor = null } = endpoint
   const isForAdmins = caller === 'admin' || caller === 'fresh-admin'
   if (isForAdmins && session.user.role !== 'admin') throw denial('ROLE_REQUIRED', session.id, { config })
-  const isForFresh = caller === 'fresh-user' || caller === 'fresh-admin'
-  const freshness = { maxAgeSeconds: freshForSeconds ?? config.freshForSeconds, now: config.now() }
-  if (isForFresh && !isFresh(session, freshness)) throw denial('SESSION_NOT_FRESH', session.id, { config })
+  if (caller !== 'fresh-user' && caller !== 'fresh-admin') return
+  const reason = missingProof(session, { factor, maxAgeSeconds }, config.now())
+  if (reason === null) return
+  const required = { factor, maxAgeSeconds: Number.isFinite(maxAgeSeconds) ? maxAgeSeconds : null }
+  throw denial(reason, session.id, { config, ...(factor !== null && { required }) })
 }

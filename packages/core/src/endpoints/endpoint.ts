@@ -6,7 +6,7 @@ import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import type { EncryptionKeys } from '../keys/encryption-keys.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import { reject } from '../protocol/endpoint-error.ts'
-import type { Route } from '../protocol.ts'
+import type { Factor, Route } from '../protocol.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import type { OriginRequest, RequestKind } from '../request/origin.ts'
@@ -95,6 +95,8 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
   readonly caller: Caller
   /** For a fresh caller: the maximum age of the authentication. @default `session.freshForSeconds` */
   readonly freshForSeconds?: number | undefined
+  /** For a fresh caller: the factor that must be this recent. @default any proof of the user's identity */
+  readonly factor?: Factor | undefined
   /** Null if the response is the same for everyone. @default 'mutation' for a POST, 'query' for a GET */
   readonly origin: Extract<RequestKind, 'query' | 'mutation' | 'token'> | null
   readonly setsCookies: Sets
@@ -111,7 +113,7 @@ export interface Endpoint<Input = unknown, Output extends object = object, Sets 
 
 interface Definition<Input, Output, Sets, For extends Caller, Context>
   extends Route,
-    Partial<Pick<Endpoint, 'origin' | 'freshForSeconds' | 'accepts'>> {
+    Partial<Pick<Endpoint, 'origin' | 'freshForSeconds' | 'factor' | 'accepts'>> {
   caller: For
   /** @default false */
   setsCookies?: Sets
@@ -144,13 +146,14 @@ export type EndpointDefinition<Input, Output, Sets extends boolean> =
 export function defineEndpoint<Input, Output extends object, Sets extends boolean = false>(
   definition: EndpointDefinition<Input, Output, Sets>,
 ): Endpoint<Input, Output, Sets> {
-  const { method, path, caller, freshForSeconds, accepts, input, output } = definition
+  const { method, path, caller, freshForSeconds, factor, accepts, input, output } = definition
   const { origin = method === 'GET' ? 'query' : 'mutation', setsCookies = false } = definition
   return {
     method,
     path,
     caller,
     freshForSeconds,
+    factor,
     origin,
     accepts,
     setsCookies: setsCookies as Sets,

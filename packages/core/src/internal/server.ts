@@ -50,7 +50,7 @@ export {
 export { keySetsOf, type ServiceKeys, verifyServiceToken } from '../service/verify-service-token.ts'
 export { authStore } from '../session/auth-store.ts'
 export { validateIdentity } from '../session/authenticate.ts'
-export { missingProof } from '../session/authentication-methods.ts'
+export { missingProof, requireKnownFactor } from '../session/authentication-methods.ts'
 export { checkKeys, checkLookup, requireReady } from '../session/is-ready.ts'
 export { matchSessionCookie } from '../session/match-session-cookie.ts'
 export { denial, reportLater, withoutReports } from '../session/report-denial.ts'

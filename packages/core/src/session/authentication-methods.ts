@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../protocol/errors.ts'
 import type { Factor, Reason } from '../protocol.ts'
 import { isFresh, isImpersonated, type Session } from './session.ts'
 
@@ -11,6 +12,12 @@ const METHODS_OF: Readonly<Record<Factor, readonly string[]>> = {
   totp: ['otp'],
   passkey: ['passkey'],
   'any-second': SECOND_FACTORS,
+}
+
+/** @throws ConfigurationError if a factor is unknown, so a typing error doesn't open a procedure */
+export function requireKnownFactor(factor: Factor | null): void {
+  if (factor !== null && !Object.hasOwn(METHODS_OF, factor))
+    throw new ConfigurationError(`factor: ${factor} is unknown. Use passkey, totp, or any-second.`)
 }
 
 /** Adds methods that the user has just proved to the `amr` of a session. */

@@ -52,7 +52,7 @@ export interface BoundSession<Source extends SessionSource> {
   readonly optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSessionContextOf<Source>>
   readonly sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSessionContextOf<Source>>
   createSensitiveSessionMiddleware(
-    options?: SensitiveSessionOptions,
+    options?: SensitiveSessionOptions<SessionType<Source>>,
   ): Middleware<DatabaseContext, SensitiveSessionContextOf<Source>>
 }
 

@@ -1,17 +1,9 @@
-import { type AuthConfig, type AuthError, ConfigurationError, type Session } from '@sallyport/core'
+import type { AuthConfig, AuthError, Session } from '@sallyport/core'
 import type { Factor } from '@sallyport/core/internal/protocol'
-import { denial, missingProof } from '@sallyport/core/internal/server'
+import { denial, missingProof, requireKnownFactor } from '@sallyport/core/internal/server'
 
 /** A second factor, null for none, or a function that decides for each session. */
-export type RequiredFactor = Factor | null | ((session: Session) => Factor | null)
-
-const FACTORS: ReadonlySet<unknown> = new Set<Factor | null>(['passkey', 'totp', 'any-second', null])
-
-/** @throws ConfigurationError if a factor is unknown, so a typing error doesn't open a procedure */
-export function requireKnownFactor(factor: RequiredFactor): void {
-  if (typeof factor !== 'function' && !FACTORS.has(factor))
-    throw new ConfigurationError(`factor: ${factor} is unknown. Use passkey, totp, or any-second.`)
-}
+export type RequiredFactor<Own = Session> = Factor | null | ((session: Own) => Factor | null)
 
 interface Rule {
   readonly factor: RequiredFactor

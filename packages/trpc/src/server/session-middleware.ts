@@ -1,13 +1,13 @@
 import type { AuthConfig, Identity, Session, SessionUser } from '@sallyport/core'
 import { AuthError, isAuthError } from '@sallyport/core'
-import { requirePositive } from '@sallyport/core/internal/server'
+import { requireKnownFactor, requirePositive } from '@sallyport/core/internal/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 import { callLease } from './call-lease.ts'
 import type { DatabaseContext } from './context.ts'
 import { readFreshSession, readSession } from './get-session.ts'
 import { createGuard, guardCall, type SessionContext } from './guard.ts'
 import type { Middleware } from './middleware.ts'
-import { errorOfProof, type RequiredFactor, requireKnownFactor } from './required-factor.ts'
+import { errorOfProof, type RequiredFactor } from './required-factor.ts'
 import { createTransaction, type TransactionContext } from './transaction.ts'
 
 /**
@@ -37,7 +37,8 @@ type SensitiveSessionMiddleware = Middleware<DatabaseContext, SensitiveSessionCo
  */
 export const sensitiveSessionMiddleware: SensitiveSessionMiddleware = sensitive(() => null)
 
-export interface SensitiveSessionOptions {
+/** `Own` is the session with the columns of the app: see {@link bindSession}. */
+export interface SensitiveSessionOptions<Own = Session> {
   /**
    * Seconds since the user last proved who they are, or the factor, by a sign-in or a re-authentication.
    * `Infinity` accepts a proof of any age in this session.
@@ -49,7 +50,7 @@ export interface SensitiveSessionOptions {
    * or a recovery code. A function decides for each session, such as by the role of its user.
    * @default null: any proof of who they are
    */
-  readonly factor?: RequiredFactor
+  readonly factor?: RequiredFactor<Own>
 }
 
 /**
@@ -72,7 +73,7 @@ export function createSensitiveSessionMiddleware({
   factor = null,
 }: SensitiveSessionOptions = {}): SensitiveSessionMiddleware {
   if (maxAge !== undefined && maxAge !== Number.POSITIVE_INFINITY) requirePositive('maxAge', maxAge)
-  requireKnownFactor(factor)
+  if (typeof factor !== 'function') requireKnownFactor(factor)
   return sensitive((session, config) =>
     errorOfProof(session, { factor, maxAgeSeconds: maxAge ?? config.freshForSeconds, config }),
   )

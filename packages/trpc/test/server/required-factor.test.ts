@@ -17,25 +17,13 @@ const t = initTRPC.context<DatabaseContext>().create()
 const sensitive = (options: Parameters<typeof createSensitiveSessionMiddleware>[0]) =>
   t.procedure.use(createSensitiveSessionMiddleware(options)).mutation(() => 'done')
 
-/** Proves the factor again, with another method, between the guard and its transaction. */
-let beforeTransaction = async () => {}
 const router = t.router({
   anySecond: sensitive({ factor: 'any-second', maxAge: MAX_AGE }),
   totp: sensitive({ factor: 'totp', maxAge: MAX_AGE }),
   passkey: sensitive({ factor: 'passkey', maxAge: MAX_AGE }),
   everOnce: sensitive({ factor: 'any-second', maxAge: Number.POSITIVE_INFINITY }),
-  staff: sensitive({
-    factor: ({ user }) => (user.role === 'admin' ? 'any-second' : null),
-    maxAge: Number.POSITIVE_INFINITY,
-  }),
   // @ts-expect-error not a factor
   mistyped: sensitive({ factor: () => 'sms' }),
-  transfer: t.procedure
-    .use(createSensitiveSessionMiddleware({ factor: 'totp', maxAge: MAX_AGE }))
-    .mutation(async ({ ctx }) => {
-      await beforeTransaction()
-      return ctx.transaction(async () => 'done')
-    }),
 })
 
 type Procedure = keyof typeof router._def.procedures
@@ -43,7 +31,6 @@ type Procedure = keyof typeof router._def.procedures
 let session: TestSession
 beforeEach(async () => {
   session = await auth.signIn()
-  beforeTransaction = async () => {}
 })
 
 const store = (amr: string | null) =>
@@ -117,21 +104,6 @@ describe('a required factor', () => {
       required: { factor: 'totp', maxAgeSeconds: MAX_AGE },
     })
     expect(await call('everOnce')).toMatchObject({ required: { factor: 'any-second', maxAgeSeconds: null } })
-  })
-
-  test('can depend on the user', async () => {
-    expect(await call('staff')).toBe('done')
-    session = await auth.signIn({ role: 'admin' })
-    expect(await call('staff')).toMatchObject(FACTOR_REQUIRED)
-    await proved({ pwd: 0, otp: 0 })
-    expect(await call('staff')).toBe('done')
-  })
-
-  test('is checked again under the locks of a transaction', async () => {
-    await proved({ pwd: 0, otp: 0 })
-    expect(await call('transfer')).toBe('done')
-    beforeTransaction = async () => void (await proved({ pwd: 0 }))
-    expect(await call('transfer')).toMatchObject({ ...FACTOR_REQUIRED, replay: false })
   })
 
   test('must be one that exists', () => {

@@ -29,7 +29,7 @@ export interface NoteContext extends DatabaseContext {
   readonly script: Script
 }
 
-/** How recent a sign-in must be, in seconds. */
+/** How recent a sign-in or the proof of a factor must be, in seconds. */
 export const MAX_AGE = 300
 
 const t = initTRPC.context<NoteContext>().create({
@@ -51,6 +51,9 @@ const sensitive = t.procedure.use(sensitiveSessionMiddleware)
 export const noteRouter = t.router({
   write: sensitive.mutation(write),
   fresh: t.procedure.use(createSensitiveSessionMiddleware({ maxAge: MAX_AGE })).mutation(write),
+  withFactor: t.procedure
+    .use(createSensitiveSessionMiddleware({ factor: 'totp', maxAge: MAX_AGE }))
+    .mutation(write),
   asAdmin: sensitive.use(requireRole('admin')).mutation(write),
   /** An earlier guard checks the role. */
   asAdminBefore: t.procedure

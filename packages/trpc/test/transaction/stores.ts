@@ -7,7 +7,7 @@ import { testPostgres } from '../../../core/test/support/postgres.ts'
 import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { callerPaths, type Outcome, outcomeOf } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
-import { createNoteCaller, type NoteContext, type Script } from './note-router.ts'
+import { createNoteCaller, type NoteContext, type noteRouter, type Script } from './note-router.ts'
 import { type App, type AppOptions, openApp } from './open-app.ts'
 
 async function sqliteUrl(): Promise<string> {
@@ -46,7 +46,7 @@ export function contextOf(
 
 /** Calls a procedure that writes a note. */
 export function call(
-  procedure: 'write' | 'fresh' | 'asAdmin' | 'asAdminBefore' | 'twice',
+  procedure: keyof typeof noteRouter._def.procedures,
   context: NoteContext,
   signal?: AbortSignal,
 ): Promise<Outcome> {

@@ -1,5 +1,6 @@
 import type { Reason } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
+import type { RequiredProof } from '@sallyport/core/internal/protocol'
 import { authStore } from '@sallyport/core/internal/server'
 import { createAuthContext } from '@sallyport/trpc'
 import { TRPCError } from '@trpc/server'
@@ -39,12 +40,21 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
   const set = (app: App, { sessionId }: SignedIn, change: Record<string, unknown>) =>
     app.db.updateTable('session').set(change).where('id', '=', sessionId).execute()
   const longAgo = () => new Date(app.config.now().getTime() - (MAX_AGE + 1) * 1000)
+  /** Stores which methods the user proved this many seconds ago. */
+  const prove = (session: SignedIn, methods: Readonly<Record<string, number>>) => {
+    const now = Math.floor(app.config.now().getTime() / 1000)
+    const times = Object.entries(methods).map(([name, ago]) => [name, now - ago])
+    return set(app, session, { amr: JSON.stringify(Object.fromEntries(times)) })
+  }
+  const required = { factor: null, maxAgeSeconds: MAX_AGE } as const
+  const totpRequired = { factor: 'totp', maxAgeSeconds: MAX_AGE } as const
   const changes: {
     change: string
-    procedure?: 'write' | 'fresh' | 'asAdmin' | 'asAdminBefore'
+    procedure?: 'write' | 'fresh' | 'withFactor' | 'asAdmin' | 'asAdminBefore'
     role?: string
     make: (session: SignedIn) => Promise<unknown>
     reason: Reason | null
+    required?: RequiredProof
   }[] = [
     { change: 'nothing', make: async () => {}, reason: null },
     { change: 'a revocation', make: app.revoke, reason: 'SESSION_NOT_FOUND' },
@@ -102,24 +112,71 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       procedure: 'fresh',
       make: (session) => set(app, session, { lastAuthenticatedAt: longAgo() }),
       reason: 'SESSION_NOT_FRESH',
+      required,
     },
     {
       change: "an old sign-in that needn't be recent",
       make: (session) => set(app, session, { lastAuthenticatedAt: longAgo() }),
       reason: null,
     },
+    {
+      change: 'the loss of a factor',
+      procedure: 'withFactor',
+      make: (session) => prove(session, { pwd: 0, passkey: 0 }),
+      reason: 'FACTOR_REQUIRED',
+      required: totpRequired,
+    },
+    {
+      change: 'an old proof of the factor',
+      procedure: 'withFactor',
+      make: (session) => prove(session, { pwd: 0, otp: MAX_AGE + 1 }),
+      reason: 'SESSION_NOT_FRESH',
+      required: totpRequired,
+    },
+    {
+      change: 'an old sign-in, with a recent factor',
+      procedure: 'withFactor',
+      make: (session) => set(app, session, { lastAuthenticatedAt: longAgo() }),
+      reason: null,
+    },
   ]
   test.each(changes)(
     'decides again under the locks: $change since the guard gives $reason',
-    async ({ procedure = 'write', role = 'user', make, reason }) => {
+    async ({ procedure = 'write', role = 'user', make, reason, required }) => {
       const ada = await app.signIn(role)
+      await prove(ada, { pwd: 0, otp: 0 })
       const { rejection } = await call(procedure, contextOf(app, ada, { before: () => make(ada) }))
-      const required = { factor: null, maxAgeSeconds: MAX_AGE }
-      const expected = { replay: false, ...(reason === 'SESSION_NOT_FRESH' && { required }) }
+      const expected = { replay: false, ...(required && { required }) }
       expect(rejection).toEqual(reason === null ? null : rejectionFor(reason, expected))
       expect(await app.notes()).toEqual(reason === null ? [ada.sessionId] : [])
     },
   )
+
+  test('decides by the time under the locks, not by the time at which the call began', async () => {
+    const ada = await app.signIn()
+    await prove(ada, { pwd: 0, otp: 0 })
+    let secondsLater = 0
+    const now = () => new Date(app.config.now().getTime() + secondsLater * 1000)
+    const context = contextOf({ ...app, config: { ...app.config, now } }, ada, {
+      before: async () => {
+        secondsLater = MAX_AGE + 1
+      },
+    })
+    const { rejection } = await call('withFactor', context)
+    const expected = { replay: false, required: totpRequired }
+    expect(rejection).toEqual(rejectionFor('SESSION_NOT_FRESH', expected))
+    expect(await app.notes()).toEqual([])
+  })
+
+  test('needs a factor that the row has, before the resolver runs', async () => {
+    const ada = await app.signIn()
+    const { rejection } = await call('withFactor', contextOf(app, ada))
+    expect(rejection).toEqual(rejectionFor('FACTOR_REQUIRED', { replay: true, required: totpRequired }))
+    expect(await app.notes()).toEqual([])
+    await prove(ada, { otp: 0 })
+    expect((await call('withFactor', contextOf(app, ada))).rejection).toBeNull()
+    expect(await app.notes()).toEqual([ada.sessionId])
+  })
 
   test('checks the key that proved the identity again', async () => {
     const ada = await app.signIn()

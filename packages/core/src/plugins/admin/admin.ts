@@ -27,8 +27,8 @@ export type AdminEndpoints = {
 /**
  * Adds endpoints for users with the role `admin`: users, their sessions and factors, bans, roles, and the
  * audit trail.
- * @example admin({ freshForSeconds: 5 * 60 })
- * @throws ConfigurationError if `freshForSeconds` isn't a positive number of seconds
+ * @example admin({ freshForSeconds: 5 * 60, factor: 'any-second' })
+ * @throws ConfigurationError if `freshForSeconds` isn't a positive number of seconds, or `factor` is unknown
  */
 export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Record<never, never>> {
   const fresh = freshAdmin(options)

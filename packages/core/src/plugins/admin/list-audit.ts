@@ -49,6 +49,7 @@ export function listAudit(fresh: FreshAdmin): Endpoint<ListAuditInput, ListAudit
     ...ENDPOINTS.listAudit,
     caller: fresh.caller,
     freshForSeconds: fresh.freshForSeconds,
+    factor: fresh.factor,
     input: z.strictObject({
       userId: z.exactOptional(id),
       sessionId: z.exactOptional(id),

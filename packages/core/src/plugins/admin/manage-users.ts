@@ -30,6 +30,7 @@ export function banUser(fresh: FreshAdmin): Endpoint<BanUserInput, SuccessRespon
     ...ENDPOINTS.banUser,
     caller: fresh.caller,
     freshForSeconds: fresh.freshForSeconds,
+    factor: fresh.factor,
     input: z.strictObject({
       userId: id,
       reason: z.exactOptional(z.string().check(z.trim(), z.minLength(1), z.maxLength(500))),
@@ -53,6 +54,7 @@ export function unbanUser(fresh: FreshAdmin): Endpoint<{ userId: string }, Succe
     ...ENDPOINTS.unbanUser,
     caller: fresh.caller,
     freshForSeconds: fresh.freshForSeconds,
+    factor: fresh.factor,
     input: z.strictObject({ userId: id }),
     output: done,
     async run({ userId }, { identity, config, change }) {
@@ -72,6 +74,7 @@ export function setRole(
     ...ENDPOINTS.setRole,
     caller: fresh.caller,
     freshForSeconds: fresh.freshForSeconds,
+    factor: fresh.factor,
     input: z.strictObject({ userId: id, role: z.string().check(z.refine((role) => roles.includes(role))) }),
     output: done,
     async run({ userId, role }, { identity: { userId: actorId }, config, change }) {
@@ -95,6 +98,7 @@ export function resetUserFactors(fresh: FreshAdmin): Endpoint<ResetUserFactorsIn
     ...ENDPOINTS.resetUserFactors,
     caller: fresh.caller,
     freshForSeconds: fresh.freshForSeconds,
+    factor: fresh.factor,
     input: z.strictObject({
       userId: id,
       reason: z.string().check(z.trim(), z.minLength(1), z.maxLength(500)),

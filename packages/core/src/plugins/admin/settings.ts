@@ -1,6 +1,8 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rejections } from '../../protocol/endpoint-error.ts'
 import { requirePositive } from '../../protocol/settings.ts'
+import type { Factor } from '../../protocol.ts'
+import { requireKnownFactor } from '../../session/authentication-methods.ts'
 
 export interface AdminOptions {
   /** The roles that `setRole` accepts. @default ['user', 'admin'] */
@@ -11,6 +13,8 @@ export interface AdminOptions {
    * @default `session.freshForSeconds` of the configuration
    */
   readonly freshForSeconds?: number | false
+  /** The second factor that they then need, proved this recently; any age with `false`. @default none */
+  readonly factor?: Factor
 }
 
 export const DEFAULT_ROLES: readonly string[] = ['user', 'admin']
@@ -24,12 +28,21 @@ function hasRoles(plugin: AuthPlugin): plugin is AuthPlugin & { roles: readonly 
   return plugin.id === 'admin' && 'roles' in plugin
 }
 
-export type FreshAdmin = { caller: 'admin' | 'fresh-admin'; freshForSeconds: number | undefined }
+/** What `defineEndpoint` needs for an admin who has just proved who they are. */
+export interface FreshAdmin {
+  readonly caller: 'admin' | 'fresh-admin'
+  readonly freshForSeconds: number | undefined
+  readonly factor: Factor | undefined
+}
 
-export function freshAdmin({ freshForSeconds }: AdminOptions): FreshAdmin {
-  if (freshForSeconds === false) return { caller: 'admin', freshForSeconds: undefined }
-  if (freshForSeconds === undefined) return { caller: 'fresh-admin', freshForSeconds }
-  return { caller: 'fresh-admin', freshForSeconds: requirePositive('admin.freshForSeconds', freshForSeconds) }
+export function freshAdmin({ freshForSeconds, factor }: AdminOptions): FreshAdmin {
+  requireKnownFactor(factor ?? null)
+  if (freshForSeconds === false && factor === undefined)
+    return { caller: 'admin', freshForSeconds: undefined, factor }
+  const isFresh = { caller: 'fresh-admin', factor } as const
+  if (freshForSeconds === false) return { ...isFresh, freshForSeconds: Number.POSITIVE_INFINITY }
+  if (freshForSeconds === undefined) return { ...isFresh, freshForSeconds }
+  return { ...isFresh, freshForSeconds: requirePositive('admin.freshForSeconds', freshForSeconds) }
 }
 
 export const ADMIN_ERRORS = {

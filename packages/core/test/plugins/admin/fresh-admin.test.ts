@@ -1,6 +1,6 @@
 import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
-import { admin } from '@sallyport/core/plugins/admin'
+import { type AdminOptions, admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -34,9 +34,10 @@ const INPUTS: Record<string, () => Record<string, string>> = {
   banUser: () => ({ userId: user.userId }),
   unbanUser: () => ({ userId: user.userId }),
   setRole: () => ({ userId: user.userId, role: 'admin' }),
+  resetUserFactors: () => ({ userId: user.userId, reason: 'lost' }),
 }
 
-const FRESH = ['listAudit', 'banUser', 'unbanUser', 'setRole'] as const
+const FRESH = ['listAudit', 'banUser', 'unbanUser', 'setRole', 'resetUserFactors'] as const
 const NOT_FRESH = [
   'listUsers',
   'listUserSessions',
@@ -98,19 +99,69 @@ test.each(FRESH)('%s rejects a user without the role before it checks freshness'
   expect(await call(name, auth.handler, ada.cookie)).toBe('403 ROLE_REQUIRED')
 })
 
-describe('admin({ freshForSeconds })', () => {
-  const withOption = async (freshForSeconds: number | false) => {
-    const { config } = auth
-    const { signingKeys } = auth.definition
-    const plugins = [emailPassword(), admin({ freshForSeconds })]
-    const definition = defineAuth({ config, signingKeys, plugins })
-    return createAuth(definition, auth.database, { pruneEverySeconds: 0 })
+async function withOption(options: AdminOptions) {
+  const { config } = auth
+  const { signingKeys } = auth.definition
+  const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin(options)] })
+  return createAuth(definition, auth.database, { pruneEverySeconds: 0 })
+}
+
+describe('admin({ factor })', () => {
+  let brief: Awaited<ReturnType<typeof withOption>>
+  let anyAge: Awaited<ReturnType<typeof withOption>>
+  beforeAll(async () => {
+    brief = await withOption({ factor: 'any-second', freshForSeconds: 60 })
+    anyAge = await withOption({ factor: 'totp', freshForSeconds: false })
+  })
+
+  /** Sets when the admin proved a factor, in seconds before now. */
+  const proved = (method: 'otp' | 'passkey', seconds: number) => {
+    const now = Math.floor(auth.clock.now().getTime() / 1000)
+    const amr = JSON.stringify({ pwd: now, [method]: now - seconds })
+    return auth.db.updateTable('session').set({ amr }).where('id', '=', root.sessionId).execute()
   }
+
+  test.each(FRESH)('requires the factor for %s, proved within the time', async (name) => {
+    expect(await call(name, brief.handler)).toBe('403 FACTOR_REQUIRED')
+    await proved('passkey', 61)
+    expect(await call(name, brief.handler)).toBe('403 SESSION_NOT_FRESH')
+    await proved('passkey', 60)
+    expect(await call(name, brief.handler)).toBe('200')
+  })
+
+  test.each(FRESH)('requires it for %s at any time without a limit', async (name) => {
+    await proved('passkey', 0)
+    expect(await call(name, anyAge.handler)).toBe('403 FACTOR_REQUIRED')
+    await proved('otp', 3 * 365 * 24 * 3_600)
+    expect(await call(name, anyAge.handler)).toBe('200')
+  })
+
+  test('says what would satisfy it', async () => {
+    const requests = [brief, anyAge].map(({ handler }) =>
+      handler(get(ENDPOINTS.listAudit.path, { cookie: root.cookie })),
+    )
+    const bodies = await Promise.all((await Promise.all(requests)).map((response) => response.json()))
+    expect(bodies.map(({ required }) => required)).toEqual([
+      { factor: 'any-second', maxAgeSeconds: 60 },
+      { factor: 'totp', maxAgeSeconds: null },
+    ])
+  })
+
+  test.each(NOT_FRESH)('does not concern %s', async (name) => {
+    expect(await call(name, brief.handler)).toBe('200')
+  })
+
+  test('must be known', () => {
+    expect(() => admin({ factor: JSON.parse('"sms"') })).toThrow('factor: sms is unknown')
+  })
+})
+
+describe('admin({ freshForSeconds })', () => {
   let brief: Awaited<ReturnType<typeof withOption>>
   let off: Awaited<ReturnType<typeof withOption>>
   beforeAll(async () => {
-    brief = await withOption(60)
-    off = await withOption(false)
+    brief = await withOption({ freshForSeconds: 60 })
+    off = await withOption({ freshForSeconds: false })
   })
 
   test.each(FRESH)('sets how long a proof lasts for %s', async (name) => {

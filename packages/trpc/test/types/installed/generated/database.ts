@@ -73,6 +73,10 @@ export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
   "user": {
     "locale": Defaulted<string>
   }
+  "username": {
+    "userId": string
+    "username": string
+  }
   "verification": {
     "id": string
     "purpose": string
