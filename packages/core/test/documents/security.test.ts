@@ -28,6 +28,30 @@ describe('docs/internals/threat-model.md', () => {
   })
 })
 
+describe('the ways to sign in', () => {
+  const [, section = ''] = threatModel.split('\n## Ways to sign in\n')
+  const [ways = ''] = section.split('\n## ')
+  const attacks = tablesOf(ways).flatMap(({ rows }) => rows)
+
+  test('have 60 attacks with different names, for every plugin', () => {
+    expect(new Set(attacks.map(([name]) => name)).size).toBe(attacks.length)
+    expect(attacks.length).toBeGreaterThanOrEqual(60)
+    const named = attacks.flatMap(testsOf).join(' ')
+    for (const plugin of ['oauth', 'passkeys', 'email-code', 'totp', 'anonymous', 'email-password'])
+      expect(named).toContain(`${plugin}/`)
+  })
+
+  test('have their tests in pnpm test:sign-in', () => {
+    const { scripts } = JSON.parse(readFileSync(join(docs, '../package.json'), 'utf8'))
+    const places: string[] = scripts['test:sign-in'].split(' ').slice(2)
+    const missing = attacks.flatMap(testsOf).filter((name) => {
+      const paths = tests.filter((path) => path.endsWith(`/${name}`))
+      return !paths.some((path) => places.some((place) => path.startsWith(place)))
+    })
+    expect(missing).toEqual([])
+  })
+})
+
 describe('docs/internals/asvs.md', () => {
   const requirements = tablesOf(readFileSync(join(docs, 'internals/asvs.md'), 'utf8')).flatMap(
     ({ rows }) => rows,
