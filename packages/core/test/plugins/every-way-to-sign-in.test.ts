@@ -1,11 +1,16 @@
 import type { AuthEvent } from '@sallyport/core'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { everyPasswordOption } from '../support/every-plugin.ts'
 import { insertLink } from '../support/insert-link.ts'
 import { insertTotp } from '../support/insert-totp.ts'
 import { createOutbox } from '../support/outbox.ts'
-import { openSignInServer, SIGN_IN_METHODS, startSignInWorld } from '../support/sign-in-methods.ts'
+import {
+  openSignInServer,
+  SESSION_METHODS,
+  SIGN_IN_METHODS,
+  startSignInWorld,
+} from '../support/sign-in-methods.ts'
 import type { MadeUser } from '../support/user-maker.ts'
 import { type Browser, newPerson, openBrowser } from './oauth/browser.ts'
 
@@ -47,7 +52,9 @@ async function expectAnonymous(browser: Browser): Promise<void> {
   expect((await browser.call('token')).status).toMatch(/^401 /)
 }
 
-describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, provesFactor }) => {
+describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, needsFactor }) => {
+  /** Whether a password is not enough: the account has a factor, and the browser is not trusted. */
+  const asksFactor = amr.includes('pwd') && amr.length > 1
   let user: MadeUser
   let signIn: (browser: Browser) => Promise<string>
   let browser: Browser
@@ -76,13 +83,6 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, p
     expect(failures).toMatchObject([{ reason: 'ACCOUNT_BANNED' }])
   })
 
-  test('ends with a ban', async () => {
-    await signIn(browser)
-    await ban(user.userId)
-    expect((await browser.call('getSession')).status).toBe('403 ACCOUNT_BANNED')
-    expect((await browser.call('token')).status).toBe('403 ACCOUNT_BANNED')
-  })
-
   test('tells the user of an unknown browser, unless an email or the app does, and remembers it', async () => {
     const isOfApp = amr.includes('saml')
     const notices = isOfApp || amr.includes('email') ? 0 : 1
@@ -90,19 +90,17 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, p
     expect(knownBrowsersOf(user.userId).at(-1)).toBe(isOfApp ? null : false)
     expect(await countNotices(user)).toBe(notices)
     const { status } = await browser.signIn(user.email)
-    const hasApp = amr.includes('otp') || amr.includes('recovery')
     const isKnown = knownBrowsersOf(user.userId).at(-1)
-    expect([status, isKnown]).toEqual(hasApp ? ['403 FACTOR_REQUIRED', false] : ['200', !isOfApp])
+    expect([status, isKnown]).toEqual(asksFactor ? ['403 FACTOR_REQUIRED', false] : ['200', !isOfApp])
     expect(await countNotices(user)).toBe(notices + (isOfApp ? 1 : 0))
   })
 
-  test('needs the second factor of the account, unless it proves one', async () => {
-    const hasApp = amr.includes('otp') || amr.includes('recovery')
-    if (!hasApp) await insertTotp(auth, [user.userId])
+  test('needs the second factor of the account, unless it proves one or the browser is trusted', async () => {
+    if (!asksFactor) await insertTotp(auth, [user.userId])
     const before = await countSessions(user.userId)
-    expect(await signIn(browser)).toBe(provesFactor ? '200' : '403 FACTOR_REQUIRED')
-    expect(browser.cookie.includes(auth.config.cookies.session)).toBe(provesFactor)
-    expect(await countSessions(user.userId)).toBe(before + (provesFactor ? 1 : 0))
+    expect(await signIn(browser)).toBe(needsFactor ? '403 FACTOR_REQUIRED' : '200')
+    expect(browser.cookie.includes(auth.config.cookies.session)).toBe(!needsFactor)
+    expect(await countSessions(user.userId)).toBe(before + (needsFactor ? 0 : 1))
   })
 
   test('is never the one that an attacker has planted in the browser', async () => {
@@ -115,31 +113,77 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, p
     expect(await sessionOf(browser)).not.toBe(planted)
     await expectAnonymous(theirs)
   })
+})
 
-  test('ends on the next call once its row is deleted', async () => {
-    await signIn(browser)
-    await auth.db
-      .deleteFrom('session')
-      .where('id', '=', await sessionOf(browser))
-      .execute()
-    await expectAnonymous(browser)
+/** The seven states of the service document, section 3. */
+describe.each(SESSION_METHODS)('in each state, a session that $name begins', ({ amr, prepare }) => {
+  const DAYS = 24 * 60 * 60
+  let browser: Browser
+  let sessionId: string
+  let userId: string
+  beforeEach(async () => {
+    browser = open()
+    const signIn = await prepare(await server.createUser(), server)
+    expect(await signIn(browser)).toBe('200')
+    const { body } = await browser.call('getSession')
+    sessionId = body.session.id
+    userId = body.user.id
   })
 
-  test('gets a new JWT once that has expired', async () => {
-    await signIn(browser)
-    auth.clock.advance(15 * 60)
-    expect((await browser.call('getSession')).status).toBe('401 TOKEN_EXPIRED')
-    expect((await browser.call('token')).status).toBe('200')
-    expect((await browser.call('getSession')).body.user.id).toBe(user.userId)
+  /** Calls an endpoint that checks the JWT and the session, and then the token endpoint. */
+  const statuses = async (from = browser) => [
+    (await from.call('getSession')).status,
+    (await from.call('token')).status,
+  ]
+  const sessions = () => auth.db.selectFrom('session').select('id').where('id', '=', sessionId).execute()
+  const pass = (seconds: number) => {
+    auth.clock.advance(seconds)
+    onTestFinished(() => auth.clock.advance(-seconds))
+  }
+
+  test('is valid, like its JWT', async () => {
+    expect(await statuses()).toEqual(['200', '200'])
+    expect((await browser.call('getSession')).body.session).toMatchObject({ id: sessionId, amr })
   })
 
   test('ends with a sign-out, for copies too', async () => {
-    await signIn(browser)
     const copy = open()
     copy.cookie = browser.cookie
     expect((await browser.call('signOut')).status).toBe('200')
-    await expectAnonymous(browser)
-    await expectAnonymous(copy)
+    expect(browser.cookie).not.toContain(auth.config.cookies.jwt)
+    expect(await sessions()).toEqual([])
+    expect(await statuses()).toEqual(['401 TOKEN_MISSING', '401 SESSION_NOT_FOUND'])
+    expect(await statuses(copy)).toEqual(['401 SESSION_NOT_FOUND', '401 SESSION_NOT_FOUND'])
+  })
+
+  test('ends on the next call once its row is deleted', async () => {
+    await auth.db.deleteFrom('session').where('id', '=', sessionId).execute()
+    expect(await statuses()).toEqual(['401 SESSION_NOT_FOUND', '401 SESSION_NOT_FOUND'])
+  })
+
+  test('gets a new JWT once that has expired', async () => {
+    pass(15 * 60)
+    expect(await statuses()).toEqual(['401 TOKEN_EXPIRED', '200'])
+    const { body } = await browser.call('getSession')
+    expect([body.session.id, body.user.id]).toEqual([sessionId, userId])
+  })
+
+  test('has expired, and so has its JWT', async () => {
+    pass(30 * DAYS)
+    expect(await statuses()).toEqual(['401 TOKEN_EXPIRED', '401 SESSION_EXPIRED'])
+  })
+
+  test('has expired, but its JWT has not', async () => {
+    const expiresAt = auth.clock.now()
+    await auth.db.updateTable('session').set({ expiresAt }).where('id', '=', sessionId).execute()
+    expect(await statuses()).toEqual(['401 SESSION_EXPIRED', '401 SESSION_EXPIRED'])
+  })
+
+  test('is one of a user who was banned', async () => {
+    await ban(userId)
+    expect(await statuses()).toEqual(['403 ACCOUNT_BANNED', '403 ACCOUNT_BANNED'])
+    expect((await browser.call('getSession')).body.message).toBe('Account banned')
+    expect(await sessions()).toHaveLength(1)
   })
 })
 
@@ -206,25 +250,5 @@ describe('a session of an anonymous user', () => {
     await browser.call('signOut')
     await browser.signIn(email)
     expect(knownBrowsersOf(userId)).toEqual([null, true])
-  })
-
-  test('gets a new JWT once that has expired, and ends with a ban', async () => {
-    auth.clock.advance(15 * 60)
-    expect((await browser.call('getSession')).status).toBe('401 TOKEN_EXPIRED')
-    expect((await browser.call('token')).status).toBe('200')
-    await ban(userId)
-    expect((await browser.call('getSession')).status).toBe('403 ACCOUNT_BANNED')
-  })
-
-  test('ends on the next call once its row is deleted', async () => {
-    await auth.db.deleteFrom('session').where('userId', '=', userId).execute()
-    await expectAnonymous(browser)
-  })
-
-  test('ends with a sign-out, for copies too', async () => {
-    const copy = open()
-    copy.cookie = browser.cookie
-    await browser.call('signOut')
-    await expectAnonymous(copy)
   })
 })

@@ -17,6 +17,9 @@ export const everyPasswordOption = {
   limits: { account: PLENTY, address: PLENTY, email: PLENTY },
 } as const
 
+/** The deep link of an app. */
+export const APP_LINK = 'com.example.app:/signed-in'
+
 interface EveryPluginOptions {
   /** @default a new one */
   readonly acme?: LocalProvider
@@ -36,6 +39,10 @@ export async function startEveryPlugin({ acme, sendCode = async () => {} }: Ever
     passkeys({ limits: { options: PLENTY, address: PLENTY, account: PLENTY } }),
     emailCode({ sendEmail: sendCode, limits: { address: PLENTY, email: PLENTY, mailbox: PLENTY } }),
     anonymous({ password: emailPassword(everyPasswordOption), limits: { address: PLENTY } }),
-    oauth({ providers: { acme: { ...CLIENT, issuer } }, limits: { address: PLENTY, user: PLENTY } }),
+    oauth({
+      providers: { acme: { ...CLIENT, issuer } },
+      redirects: [APP_LINK],
+      limits: { address: PLENTY, user: PLENTY },
+    }),
   ] as const
 }

@@ -1,5 +1,5 @@
 import type { AuthDefinition } from '@sallyport/core/auth'
-import type { TestAuth } from '@sallyport/core/testing'
+import type { TestAuth, TestClock } from '@sallyport/core/testing'
 import { createTotpSecret, ownerOf } from '../../src/plugins/totp/prove.ts'
 import { withOwnTables } from '../../src/plugins/totp/tables.ts'
 import { createSecret, hashSecret } from '../../src/session/secret.ts'
@@ -33,7 +33,10 @@ export async function insertTotp(
 }
 
 /** Begins a sign-in that needs the code. */
-export async function insertChallenge({ db, clock }: TotpAuth, userId: string): Promise<string> {
+export async function insertChallenge(
+  { db, clock }: Pick<TestAuth, 'db'> & { readonly clock: Pick<TestClock, 'now'> },
+  userId: string,
+): Promise<string> {
   const token = createSecret()
   const expiresAt = new Date(clock.now().getTime() + 60_000)
   const row = {

@@ -14,6 +14,7 @@ import { type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugin
 import { openPostgres, type PostgresAuthDatabase } from '@sallyport/core/postgres'
 import type { TestClock } from '@sallyport/core/testing'
 import { afterAll } from 'vitest'
+import { createSecret } from '../../src/session/secret.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { testPostgres } from './postgres.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
@@ -54,7 +55,8 @@ export async function startPostgresAuth({
     now: clock.now,
   })
   const plugins = [emailPassword(emailPasswordOptions), admin(), ...added] as const
-  const definition = defineAuth({ config, signingKeys, plugins })
+  const encryptionKeys = createSecret()
+  const definition = defineAuth({ config, signingKeys, encryptionKeys, plugins })
   const { handler, database } = await createAuth(definition, opened, { pruneEverySeconds: 0 })
   return {
     config,

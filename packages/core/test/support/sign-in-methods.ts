@@ -1,13 +1,16 @@
 import type { CodeEmail } from '@sallyport/core/plugins/email-code'
-import type { TestAuth, TestClock } from '@sallyport/core/testing'
+import { TEST_PASSWORD, type TestAuth, type TestClock } from '@sallyport/core/testing'
+import { calculatePKCECodeChallenge, randomPKCECodeVerifier } from 'openid-client'
 import pLimit from 'p-limit'
 import { expect, vi } from 'vitest'
 import { createDeck, type Random } from '../hostile/random.ts'
-import { type Browser, openBrowser } from '../plugins/oauth/browser.ts'
+import { type Browser, newPerson, openBrowser } from '../plugins/oauth/browser.ts'
 import { type LocalProvider, startLocalProvider } from '../plugins/oauth/local-provider.ts'
+import type { Claims } from '../plugins/oauth/oidc-server.ts'
 import { Authenticator } from '../plugins/passkeys/authenticator.ts'
-import { startEveryPlugin } from './every-plugin.ts'
+import { APP_LINK, startEveryPlugin } from './every-plugin.ts'
 import { insertOauthAccount } from './insert-oauth.ts'
+import { insertChallenge } from './insert-totp.ts'
 import type { Reply } from './open-browser.ts'
 import { cookiesAfter, get } from './requests.ts'
 import { totpCode } from './totp-code.ts'
@@ -62,8 +65,8 @@ interface SignInMethod {
   readonly name: string
   /** What the session records. */
   readonly amr: readonly string[]
-  /** Whether it proves the second factor. */
-  readonly provesFactor: boolean
+  /** Whether a second factor must follow if the account has one. */
+  readonly needsFactor: boolean
   /** Prepares a user, and returns how they sign in once: the result is like `200` or `403 ACCOUNT_BANNED`. */
   prepare(user: MadeUser, server: SignInServer): Promise<(browser: Browser) => Promise<string>>
 }
@@ -76,13 +79,13 @@ export const SIGN_IN_METHODS: readonly SignInMethod[] = [
   {
     name: 'a password',
     amr: ['pwd'],
-    provesFactor: false,
+    needsFactor: true,
     prepare: async (user) => async (browser) => (await browser.signIn(user.email)).status,
   },
   {
     name: 'a username',
     amr: ['pwd'],
-    provesFactor: false,
+    needsFactor: true,
     prepare: async (user, server) => {
       const username = user.userId.replaceAll('-', '').slice(0, 30)
       const call = await openSettings(user, server)
@@ -93,7 +96,7 @@ export const SIGN_IN_METHODS: readonly SignInMethod[] = [
   {
     name: 'a provider',
     amr: ['oauth'],
-    provesFactor: false,
+    needsFactor: true,
     prepare: async (user, server) => {
       const { accountId: sub } = await insertOauthAccount(server, user.userId)
       return (browser) =>
@@ -106,14 +109,24 @@ export const SIGN_IN_METHODS: readonly SignInMethod[] = [
     },
   },
   {
+    name: "a code in an app's deep link",
+    amr: ['oauth'],
+    needsFactor: true,
+    prepare: async (user, server) => {
+      const { accountId: sub } = await insertOauthAccount(server, user.userId)
+      const person = { sub, email: user.email, email_verified: true }
+      // Within a minute after the user was created, the sign-in would be taken for the sign-up.
+      const createdAt = new Date(server.clock.now().getTime() - 60_000)
+      await server.db.updateTable('user').set({ createdAt }).where('id', '=', user.userId).execute()
+      return (browser) => signInByDeepLink(browser, person, server)
+    },
+  },
+  {
     name: 'a passkey',
     amr: ['passkey'],
-    provesFactor: true,
+    needsFactor: false,
     prepare: async (user, server) => {
-      const call = await openSettings(user, server)
-      const authenticator = new Authenticator()
-      const response = authenticator.create(await call('createPasskeyOptions'))
-      await call('addPasskey', { response, name: 'Laptop' })
+      const authenticator = await addPasskey(user, server)
       return async (browser) => {
         const { body } = await browser.call('createPasskeySignInOptions')
         return (await browser.call('signInPasskey', { response: authenticator.get(body) })).status
@@ -125,7 +138,7 @@ export const SIGN_IN_METHODS: readonly SignInMethod[] = [
   {
     name: 'a password and a code of an app',
     amr: ['pwd', 'otp'],
-    provesFactor: true,
+    needsFactor: false,
     prepare: async (user, server) => {
       const { clock } = server
       const { secret } = await enableTotp(user, server)
@@ -134,9 +147,39 @@ export const SIGN_IN_METHODS: readonly SignInMethod[] = [
     },
   },
   {
+    name: 'a password in a trusted browser',
+    amr: ['pwd'],
+    needsFactor: false,
+    prepare: async (user, server) => {
+      const trust = await trustBrowser(user, server)
+      return async (browser) => {
+        browser.cookie = browser.cookie === '' ? trust : `${browser.cookie}; ${trust}`
+        return (await browser.signIn(user.email)).status
+      }
+    },
+  },
+  {
+    name: 'a password and a passkey',
+    amr: ['pwd', 'passkey'],
+    needsFactor: false,
+    prepare: async (user, server) => {
+      const authenticator = await addPasskey(user, server)
+      // A passkey alone doesn't make a second factor necessary.
+      await enableTotp(user, server)
+      return async (browser) => {
+        const { status, body } = await browser.signIn(user.email)
+        if (status !== '403 FACTOR_REQUIRED') return status
+        const options = await browser.call('createPasskeySignInOptions')
+        const response = authenticator.get(options.body)
+        const { token: challenge } = body.challenge
+        return (await browser.call('signInPasskey', { response, challenge })).status
+      }
+    },
+  },
+  {
     name: 'a password and a recovery code',
     amr: ['pwd', 'recovery'],
-    provesFactor: true,
+    needsFactor: false,
     prepare: async (user, server) => {
       const { recoveryCode } = await enableTotp(user, server)
       return (browser) => completeWith(recoveryCode, browser, user)
@@ -145,19 +188,39 @@ export const SIGN_IN_METHODS: readonly SignInMethod[] = [
   {
     name: "the app's own code",
     amr: ['saml'],
-    provesFactor: false,
+    needsFactor: true,
     prepare: async (user, server) => (browser) => signInElsewhere(browser, user, server),
   },
 ]
 
 /** Every way in which a session begins. */
-export const SESSION_METHODS: readonly Omit<SignInMethod, 'provesFactor'>[] = [
+export const SESSION_METHODS: readonly Omit<SignInMethod, 'needsFactor'>[] = [
   ...SIGN_IN_METHODS,
   {
     name: 'an anonymous sign-in',
     amr: [],
     // The user is another one.
     prepare: async () => async (browser) => (await browser.call('signInAnonymous')).status,
+  },
+  {
+    name: 'a sign-up',
+    amr: ['pwd'],
+    prepare: async () => async (browser) => {
+      const account = { name: 'Ada', email: `${crypto.randomUUID()}@example.com`, password: TEST_PASSWORD }
+      return (await browser.call('signUpEmail', account)).status
+    },
+  },
+  {
+    name: 'a sign-up with a provider',
+    amr: ['oauth'],
+    prepare:
+      async (_user, { acme }) =>
+      (browser) =>
+        atProvider(async () => {
+          acme.person = newPerson()
+          const { page } = await browser.go('signInOauth')
+          return page === '/home' ? '200' : page
+        }),
   },
 ]
 
@@ -242,6 +305,40 @@ async function enableTotp(
   return { secret, recoveryCode: recoveryCodes[0] }
 }
 
+async function addPasskey(user: MadeUser, server: SignInServer): Promise<Authenticator> {
+  const call = await openSettings(user, server)
+  const authenticator = new Authenticator()
+  const response = authenticator.create(await call('createPasskeyOptions'))
+  await call('addPasskey', { response, name: 'Laptop' })
+  return authenticator
+}
+
+/** Sets up an app, and returns the cookie of a browser that signs in without its codes. */
+async function trustBrowser(user: MadeUser, server: SignInServer): Promise<string> {
+  const { secret } = await enableTotp(user, server)
+  const browser = openBrowser(server)
+  const challenge = await insertChallenge(server, user.userId)
+  const code = totpCode(secret, { clock: server.clock, inSeconds: 30 })
+  expect((await browser.call('signInTotp', { challenge, code, trustDevice: true })).status).toBe('200')
+  const [cookie = ''] = browser.cookie.split('; ').filter((pair) => pair.includes('device-trusted='))
+  return cookie
+}
+
+/** Visits the provider in the system's browser, and sends the code of the deep link from the app. */
+async function signInByDeepLink(browser: Browser, person: Claims, server: SignInServer): Promise<string> {
+  const codeVerifier = randomPKCECodeVerifier()
+  const codeChallenge = await calculatePKCECodeChallenge(codeVerifier)
+  const link = await atProvider(async () => {
+    server.acme.person = person
+    const system = openBrowser(server)
+    const visit = { provider: 'acme', redirectTo: APP_LINK, codeChallenge }
+    const { body } = await browser.call('signInOauth', visit)
+    return new URL((await system.open(await system.visit(body.url))).page)
+  })
+  const code = link.searchParams.get('code') ?? ''
+  return (await browser.call('signInOauthCode', { code, codeVerifier })).status
+}
+
 async function completeWith(code: string, browser: Browser, { email }: MadeUser): Promise<string> {
   const { status, body } = await browser.signIn(email)
   if (status !== '403 FACTOR_REQUIRED') return status
@@ -252,7 +349,7 @@ function fromEmail(name: string, proofOf: (email: CodeEmail) => object): SignInM
   return {
     name,
     amr: ['email'],
-    provesFactor: false,
+    needsFactor: true,
     prepare: async (user, server) => async (browser) => {
       const proof = proofOf(await requestEmail(browser, user, server))
       return (await browser.call('signInEmailCode', proof)).status

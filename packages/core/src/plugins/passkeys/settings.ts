@@ -21,14 +21,17 @@ export const MAX_PASSKEYS = 20
 
 /** The rate limits of `passkeys()`. */
 export interface PasskeyLimits {
-  /** Options for the browser, per user, or per address or IPv6 /64. @default 300 in 15 minutes */
+  /** Options for the browser, per user and network, or per address or IPv6 /64. @default 300 in 15 minutes */
   readonly options: RateLimit
   /**
    * Sign-ins per address or IPv6 /64; ten times that per /48. Successful ones are given back.
    * @default 100 in 15 minutes
    */
   readonly address: RateLimit
-  /** Responses of a signed-in user's passkeys. Accepted ones are given back. @default 20 in 15 minutes */
+  /**
+   * Responses of passkeys per signed-in user and network. Accepted ones are given back.
+   * @default 20 in 15 minutes
+   */
   readonly account: RateLimit
 }
 

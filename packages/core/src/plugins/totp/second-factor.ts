@@ -14,7 +14,9 @@ const METHODS = ['otp', 'recovery']
 export function secondFactor(settings: Settings): SecondFactor {
   return {
     methodsOf: async (userId, db) => ((await enabledSince(userId, db)) === null ? [] : METHODS),
-    isTrusted: async (userId, context, db) => (await trustedDevices.find(userId, context, db)) !== null,
+    // Turned off, it also ends the trust of before.
+    isTrusted: async (userId, context, db) =>
+      settings.trustedDeviceSeconds > 0 && (await trustedDevices.find(userId, context, db)) !== null,
     async remove(userId, trx) {
       const isEnabled = (await enabledSince(userId, trx)) !== null
       await removeTotp(userId, trx)

@@ -221,6 +221,25 @@ describe('a request', () => {
     expect(await writtenFor(`${crypto.randomUUID()}@example.com`)).toEqual({ codes: 1, audit: 1 })
   })
 
+  test('is recorded, for an unknown address without a user and without the address', async () => {
+    const records = () =>
+      auth.db.selectFrom('sallyport.audit').selectAll().where('type', '=', 'email-code:requested').execute()
+    const recordsOf = async (email: string) => {
+      const before = await records()
+      const browser = openBrowser(auth, { headers: { 'user-agent': 'Firefox' } })
+      await browser.call('requestEmailCode', { email })
+      return (await records()).slice(before.length)
+    }
+    const { userId, email } = await createVerified()
+    const caller = { actorId: null, sessionId: null, actingSessionId: null, address: '203.0.113.7' }
+    const record = { ...caller, userAgent: 'Firefox', detail: '{}' }
+    expect(await recordsOf(email)).toMatchObject([{ ...record, userId }])
+    const unknown = `${crypto.randomUUID()}@example.com`
+    const recorded = await recordsOf(unknown)
+    expect(recorded).toMatchObject([{ ...record, userId: null }])
+    expect(JSON.stringify(recorded)).not.toContain(unknown)
+  })
+
   test('stores neither the code, the token, nor the secret of the browser', async () => {
     const { browser, code, token } = await requested()
     const rows = await auth.db

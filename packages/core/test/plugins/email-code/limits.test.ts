@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { readAudit } from '../../support/read-audit.ts'
 import { createAuthWithCodes } from './auth-with-codes.ts'
 
 const { auth, emails, codeSentTo, open } = await createAuthWithCodes({
@@ -45,6 +46,16 @@ test('a request whose email was not sent has no code that could be guessed', asy
   for (let request = 0; request < 3; request++) await ask(email, browser)
   const codes = await rows.selectFrom('emailCode').select('code').where('email', '=', email).execute()
   expect(codes.map(({ code }) => code === '').sort()).toEqual([false, false, true])
+})
+
+test('every request is recorded, also without an email, but not one over the limit of its address', async () => {
+  const { userId, email } = await auth.createUser()
+  const browser = openElsewhere()
+  const replies: string[] = []
+  for (let request = 0; request < 13; request++) replies.push((await ask(email, browser)).status)
+  expect(replies).toEqual([...Array(12).fill('200'), '429 RATE_LIMITED'])
+  const types = (await readAudit(auth, userId)).map(({ type }) => type)
+  expect(types.filter((type) => type === 'email-code:requested')).toHaveLength(12)
 })
 
 test('a browser that has signed in by code gets emails after strangers have used up the limit', async () => {

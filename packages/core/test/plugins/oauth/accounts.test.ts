@@ -103,6 +103,27 @@ describe('unlinking a provider', () => {
     await expect.poll(() => emails).toContainEqual(expect.objectContaining(notice))
   })
 
+  test('replaces the credentials of the session', async () => {
+    await browser.go('linkAccount')
+    const { id: sessionId } = (await browser.call('getSession')).body.session
+    const copy = open()
+    copy.cookie = browser.cookie
+    expect((await browser.call('unlinkAccount', { accountId: await idOf('acme') })).status).toBe('200')
+    expect((await copy.call('getSession')).status).toBe('401 TOKEN_INVALID')
+    expect((await browser.call('getSession')).status).toBe('200')
+    const change = { type: 'session.version-changed', sessionId, cause: 'factor-removed', version: 3 }
+    expect((await readAudit(auth, user.userId)).at(-1)).toMatchObject(change)
+  })
+
+  test('keeps the other sessions if it is to', async () => {
+    await browser.go('linkAccount')
+    const laptop = open()
+    await laptop.go('signInOauth')
+    const unlinked = { accountId: await idOf('acme'), revokeOtherSessions: false }
+    expect((await browser.call('unlinkAccount', unlinked)).status).toBe('200')
+    expect((await laptop.call('getSession')).status).toBe('200')
+  })
+
   test('is rejected for the last way to sign in', async () => {
     const other = open()
     await other.go('signInOauth')

@@ -27,9 +27,17 @@ beforeEach(async () => {
 })
 
 /** Visits the provider in the system's browser. Returns the deep link. */
-async function visitProvider(name: 'signInOauth' | 'reauthenticateOauth'): Promise<URL> {
+async function visitProvider(
+  name: 'signInOauth' | 'reauthenticateOauth',
+  input: { rememberMe?: boolean } = {},
+): Promise<URL> {
   const codeChallenge = await calculatePKCECodeChallenge(codeVerifier)
-  const { status, body } = await app.call(name, { provider: 'acme', redirectTo: LINK, codeChallenge })
+  const { status, body } = await app.call(name, {
+    provider: 'acme',
+    redirectTo: LINK,
+    codeChallenge,
+    ...input,
+  })
   expect(status).toBe('200')
   return new URL((await system.open(await system.visit(body.url))).page)
 }
@@ -75,6 +83,15 @@ describe('the sign-in of an app', () => {
     await open().signIn(later.email)
     await vi.waitFor(() => expect(notices(later.email)).toHaveLength(1))
     expect(notices()).toHaveLength(1)
+  })
+
+  test.each([
+    [false, 1],
+    [true, 30],
+  ])('with rememberMe: %s begins a session of %i days', async (rememberMe, days) => {
+    await complete('signInOauthCode', await visitProvider('signInOauth', { rememberMe }))
+    const expiresAt = new Date(auth.clock.now().getTime() + days * 86_400_000).toISOString()
+    expect((await app.call('getSession')).body.session.expiresAt).toBe(expiresAt)
   })
 
   test('is useless to another app that receives the deep link', async () => {

@@ -1,6 +1,8 @@
 import { totp } from '@sallyport/core/plugins/totp'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { insertTotp } from '../../support/insert-totp.ts'
+import { createOutbox } from '../../support/outbox.ts'
+import { readAudit } from '../../support/read-audit.ts'
 import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
 import { CLIENT, startOidcServer } from './oidc-server.ts'
@@ -12,7 +14,11 @@ const providers = {
   other: { ...CLIENT, issuer: other.issuer },
   company: { ...CLIENT, issuer: other.issuer, linkByEmail: false },
 }
-const { auth, open, emails } = await createOauthAuth({ providers }, { plugins: [totp({ issuer: 'Test' })] })
+const outbox = createOutbox()
+const { auth, open, emails } = await createOauthAuth(
+  { providers },
+  { plugins: [totp({ issuer: 'Test' })], emailPassword: { sendEmail: outbox.sendEmail } },
+)
 
 let ada: ReturnType<typeof newPerson>
 let browser: Browser
@@ -47,6 +53,28 @@ describe('a first sign-in with the email of a user', () => {
     expect((await browser.call('getSession')).body.user.id).toBe(userId)
     const notice = { kind: 'account-linked', to: ada.email, provider: 'acme' }
     await expect.poll(() => emails).toContainEqual(expect.objectContaining(notice))
+  })
+
+  test('links the provider as a way to sign in, and leaves the sessions of the user as they are', async () => {
+    const userId = await createVerifiedUser(ada.email)
+    const laptop = open()
+    await laptop.signIn(ada.email)
+    const before = await readAudit(auth, userId)
+    expect((await browser.go('signInOauth')).page).toBe('/home')
+    expect((await laptop.call('getSession')).status).toBe('200')
+    const { accounts } = (await laptop.call('listAccounts')).body
+    expect(accounts.map(({ provider }: { provider: string }) => provider).sort()).toEqual([
+      'acme',
+      'credential',
+    ])
+    expect((await readAudit(auth, userId)).slice(before.length)).toMatchObject([
+      { type: 'oauth:account-linked', provider: 'acme', actorId: null, address: '203.0.113.7' },
+      { type: 'session.created', knownDevice: false },
+    ])
+    const newSignIns = () =>
+      outbox.emails.filter(({ kind, to }) => kind === 'new-sign-in' && to === ada.email)
+    // One of them is of the laptop.
+    await expect.poll(newSignIns).toHaveLength(2)
   })
 
   test('links nothing to an account with a second factor, which a mailbox alone must not get around', async () => {
