@@ -44,6 +44,15 @@ const TRPC_IMPORTS = {
   ],
 }
 
+/** The plugins with an optional peer, which no other code may load. */
+const PLUGIN_PEERS = {
+  'email-password': npm('@node-rs/bcrypt/'),
+  oauth: npm('openid-client/'),
+  'open-telemetry': npm('@opentelemetry/'),
+  passkeys: npm('@simplewebauthn/'),
+  totp: npm('otpauth/'),
+}
+
 /** Modules, and the only ones that may load them. */
 const LOADED_BY = [
   [core('auth'), `${CORE}/(plugins|testing)/`],
@@ -52,8 +61,7 @@ const LOADED_BY = [
   [`${TRPC}/runtime/get-auth[.]`, `${TRPC}/(runtime|action)[.]`],
   [npm('better-sqlite3/'), `${CORE}/(database/sqlite|cli/doctor)/`],
   [npm('pg/'), `${CORE}/(database/postgres|cli/doctor)/`],
-  [npm('@opentelemetry/'), `${CORE}/plugins/open-telemetry/`],
-  [npm('openid-client/'), `${CORE}/plugins/oauth/`],
+  ...Object.entries(PLUGIN_PEERS).map(([plugin, peer]) => [peer, `${CORE}/plugins/${plugin}/`] as const),
 ] as const
 
 /** Packages that run on an edge runtime. */
@@ -82,6 +90,7 @@ const NEVER_REACHES = [
   { from: core('index'), to: core('keys/signing-keys', 'request/address') },
   { from: core('auth', 'plugins/[^/]+'), to: npm('(better-sqlite3|pg)/') },
   { from: core('auth'), to: `${npm('@node-rs/argon2/')}|^(node:)?(fs|path|crypto|util)$` },
+  { from: core('auth', 'internal/auth', 'sqlite', 'postgres'), to: Object.values(PLUGIN_PEERS).join('|') },
 ]
 
 const atRunTime: IForbiddenRuleType[] = [

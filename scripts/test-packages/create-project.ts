@@ -19,6 +19,9 @@ export const OVERRIDES = {
   '@trpc/tanstack-react-query': { '@trpc/client': '$@trpc/client', '@trpc/server': '$@trpc/server' },
 } as const
 
+/** Better Auth works with version 13, but before 1.7.5 its peer is version 12. */
+const BETTER_AUTH_OVERRIDES = { 'better-auth': { 'better-sqlite3': '$better-sqlite3' } } as const
+
 /** Creates a project with the app of the test, and installs the tarballs with npm. */
 export function createProject(
   folder: string,
@@ -29,7 +32,9 @@ export function createProject(
     private: true,
     type: 'module',
     dependencies: { ...tarballsOf(libraries), ...dependencies },
-    ...('@trpc/tanstack-react-query' in dependencies && { overrides: OVERRIDES }),
+    ...('@trpc/tanstack-react-query' in dependencies && {
+      overrides: { ...OVERRIDES, ...BETTER_AUTH_OVERRIDES },
+    }),
   }
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2))

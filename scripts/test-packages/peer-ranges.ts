@@ -45,10 +45,13 @@ export function appDependencies(end: End, libraries: readonly Library[]): Record
   }
 }
 
-/** Returns the first version of a range such as `^1.2.0` or `>=11.4.0 <12`. */
+/** Returns the first version of a range such as `^1.2.0`, `>=11.4.0 <12`, or `^2.0.0 || ^1.9.0`. */
 function lowest(range: string): string {
-  const [, version] = /^(?:\^|~|>=)(\d+\.\d+\.\d+)(?: <\S+)?$/.exec(range) ?? []
-  if (version === undefined)
-    throw new Error(`The range "${range}" must start with a full version, such as ^1.2.0`)
-  return version
+  const versions = range.split(' || ').map((part) => {
+    const [, version] = /^(?:\^|~|>=)(\d+\.\d+\.\d+)(?: <\S+)?$/.exec(part) ?? []
+    if (version === undefined)
+      throw new Error(`Each part of the range "${range}" must start with a full version, such as ^1.2.0`)
+    return version
+  })
+  return versions.reduce((a, b) => (a.localeCompare(b, 'en', { numeric: true }) <= 0 ? a : b))
 }

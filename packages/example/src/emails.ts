@@ -25,8 +25,8 @@ interface PrintedEmail {
 export async function printEmail({ kind, to, token = null, code }: PrintedEmail): Promise<void> {
   const page = PAGES[kind]
   const link = page === undefined || token === null ? undefined : `${env.BASE_URL}${page}#token=${token}`
-  const parts = [`Email to ${to} (${kind})`, [code, link].filter(Boolean).join(' or ')]
-  console.log(parts.filter(Boolean).join(': '))
+  const content = [code, link].filter(Boolean).join(' or ')
+  console.log(`Email to ${to} (${kind})${content && `: ${content}`}`)
 }
 
 /** Prints a code to the terminal, but not in production, where the log may have readers. */

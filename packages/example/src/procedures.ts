@@ -19,7 +19,7 @@ export const publicProcedure = t.procedure
 export const optionalProcedure = t.procedure.use(optionalSessionMiddleware)
 /** Runs both steps. Provides `ctx.session`, `ctx.user`, `ctx.identity`. */
 export const protectedProcedure = t.procedure.use(sessionMiddleware)
-/** Also requires an account: the users of `anonymous()` have none yet. */
+/** Also requires an account. The users of `anonymous()` have none yet, but may call the auth endpoints. */
 export const accountProcedure = protectedProcedure.use(({ ctx: { user }, next }) => {
   if (user.isAnonymous) throw new TRPCError({ code: 'FORBIDDEN', message: 'Create an account first' })
   return next()
@@ -29,8 +29,8 @@ export const adminProcedure = protectedProcedure.use(requireRole('admin'))
 /** Runs both steps with a fresh read, for writes that must not happen after a revocation. */
 export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)
 /**
- * Also requires a sign-in or a confirmation within the last minute: by a second factor for admins, and for
- * sessions that began with a code.
+ * Also requires a sign-in or a confirmation within the last minute. Admins, and users who have used a code in
+ * this session, must confirm with a second factor.
  */
 export const freshProcedure = t.procedure.use(
   createSensitiveSessionMiddleware({

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const example = join(import.meta.dirname, '..')
@@ -34,6 +34,18 @@ const readme = readFileSync(join(example, 'README.md'), 'utf8').replaceAll(/ +/g
 test.each(CONCEPTS)('%s is shown once, in %s', (concept, file, code) => {
   expect(sources.filter((source) => code.test(read(source)))).toEqual([file])
   expect(readme.includes(`| ${concept} | \`${file}\` |`)).toBe(true)
+})
+
+test('the first table of the README names files that exist', () => {
+  const [, table = ''] = /\n\| File \|(.*?)\n\n/s.exec(readme) ?? []
+  const rows = table.split('\n').slice(2)
+  expect(rows.length).toBeGreaterThan(5)
+  const missing = rows.flatMap((row) => {
+    const names = Array.from((row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g), ([, name = '']) => name)
+    const folder = dirname(names[0] ?? '')
+    return names.filter((name) => !existsSync(join(example, name.includes('/') ? name : join(folder, name))))
+  })
+  expect(missing).toEqual([])
 })
 
 test('no query calls getAuth', () => {

@@ -150,7 +150,7 @@ describe('the example', () => {
     expect(users.map(({ name }) => name)).toEqual(['Grace', 'Ada'])
   })
 
-  test('replaces an API key, with a second factor for an admin', async () => {
+  test('replaces an API key, and requires a second factor of admins', async () => {
     const admin = await signIn('ada')
     await expect(admin.client.account.rotateApiKey.mutate()).rejects.toMatchObject(
       rejected('FORBIDDEN', 'FACTOR_REQUIRED'),

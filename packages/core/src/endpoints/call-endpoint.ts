@@ -4,7 +4,7 @@ import { validateLocked } from '../lifecycle/locked-sessions.ts'
 import { forRequest } from '../lifecycle/observed-database.ts'
 import { checkOrigin } from '../request/origin.ts'
 import { type Authenticated, authenticate, validateIdentity } from '../session/authenticate.ts'
-import { missingProof } from '../session/authentication-methods.ts'
+import { proofError } from '../session/proof-error.ts'
 import { denial } from '../session/report-denial.ts'
 import type { Session } from '../session/session.ts'
 import {
@@ -80,8 +80,6 @@ function requireCaller(endpoint: Endpoint, session: Session, config: AuthConfig)
   const isForAdmins = caller === 'admin' || caller === 'fresh-admin'
   if (isForAdmins && session.user.role !== 'admin') throw denial('ROLE_REQUIRED', session.id, { config })
   if (caller !== 'fresh-user' && caller !== 'fresh-admin') return
-  const reason = missingProof(session, { factor, maxAgeSeconds }, config.now())
-  if (reason === null) return
-  const required = { factor, maxAgeSeconds: Number.isFinite(maxAgeSeconds) ? maxAgeSeconds : null }
-  throw denial(reason, session.id, { config, ...(factor !== null && { required }) })
+  const error = proofError(session, { factor, maxAgeSeconds }, config)
+  if (error !== null) throw error
 }

@@ -6,11 +6,13 @@ import type { DefinePayload } from '../jwt/issue-jwt.ts'
 import type { EncryptionKeys } from '../keys/encryption-keys.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import { reject } from '../protocol/endpoint-error.ts'
+import { ConfigurationError } from '../protocol/errors.ts'
 import type { Factor, Route } from '../protocol.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import type { OriginRequest, RequestKind } from '../request/origin.ts'
 import type { Authenticated } from '../session/authenticate.ts'
+import { requireKnownFactor } from '../session/authentication-methods.ts'
 
 /** Who may call an endpoint. Checked before the input is parsed, so others learn nothing about the fields. */
 export type Caller = 'anyone' | 'user' | 'fresh-user' | 'admin' | 'fresh-admin'
@@ -63,7 +65,7 @@ export interface BrowserMemory {
 }
 
 export interface RemovedFactor {
-  /** Emails the user, after the change. For a user who didn't remove it. */
+  /** Emails the user. Call it after the change, if another person removed the factor. */
   notify(context: EndpointContext): void
 }
 
@@ -133,6 +135,7 @@ export type EndpointDefinition<Input, Output, Sets extends boolean> =
 
 /**
  * Defines an endpoint. Responds to invalid input with 400 `INVALID_INPUT` and the names of the fields.
+ * @throws ConfigurationError if `factor` is unknown, or the caller needn't be fresh
  * @example
  * const countNotes = defineEndpoint({
  *   method: 'GET',
@@ -148,6 +151,9 @@ export function defineEndpoint<Input, Output extends object, Sets extends boolea
 ): Endpoint<Input, Output, Sets> {
   const { method, path, caller, freshForSeconds, factor, accepts, input, output } = definition
   const { origin = method === 'GET' ? 'query' : 'mutation', setsCookies = false } = definition
+  requireKnownFactor(`${path}: factor`, factor ?? null)
+  if (factor !== undefined && caller !== 'fresh-user' && caller !== 'fresh-admin')
+    throw new ConfigurationError(`${path}: factor needs the caller fresh-user or fresh-admin.`)
   return {
     method,
     path,

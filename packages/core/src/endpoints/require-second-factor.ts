@@ -1,6 +1,5 @@
 import type { AuthKysely } from '../database/schema/kysely-tables.ts'
-import { missingProof } from '../session/authentication-methods.ts'
-import { denial } from '../session/report-denial.ts'
+import { proofError } from '../session/proof-error.ts'
 import type { AuthorizedContext, SecondFactor } from './endpoint.ts'
 
 /**
@@ -11,9 +10,9 @@ import type { AuthorizedContext, SecondFactor } from './endpoint.ts'
 export async function requireSecondFactor(context: AuthorizedContext): Promise<void> {
   const { config, database, identity, secondFactors, session } = context
   if (!(await hasSecondFactor(identity.userId, database.db, secondFactors))) return
-  const required = { factor: 'any-second', maxAgeSeconds: config.freshForSeconds } as const
-  const reason = missingProof(session, required, config.now())
-  if (reason !== null) throw denial(reason, session.id, { config, required })
+  const rule = { factor: 'any-second', maxAgeSeconds: config.freshForSeconds } as const
+  const error = proofError(session, rule, config)
+  if (error !== null) throw error
 }
 
 /** Returns whether a sign-in of the user needs a second factor. */

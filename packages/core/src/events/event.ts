@@ -184,3 +184,5 @@ export type AuthEventType = AuthEvent['type']
 
 /** Called with every event, after its change has committed. */
 export type EventListener = (event: AuthEvent) => void | Promise<void>
+
+export type UndoneChange = Extract<AuthEvent, { readonly type: 'user.email-change-undone' }>

@@ -15,10 +15,15 @@ export function observed(
   return { ...database, hooks, onEvent: definition.config.onEvent }
 }
 
-/** A changed password ends the sign-ins that the former one began. */
+const ENDS_CHALLENGES: ReadonlySet<string> = new Set([
+  'user.password-changed',
+  'user.email-change-undone',
+  'user.deleted',
+])
+
+/** Ends the sign-ins that a former password began. */
 const endChallenges: ChangeHook = async (event, trx) => {
-  if (event.type === 'user.password-changed' || event.type === 'user.deleted')
-    await deleteChallenges(trx, event.userId)
+  if (ENDS_CHALLENGES.has(event.type) && event.userId !== null) await deleteChallenges(trx, event.userId)
 }
 
 /** Adds the request that causes changes to their events. */

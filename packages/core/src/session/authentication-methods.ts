@@ -14,10 +14,10 @@ const METHODS_OF: Readonly<Record<Factor, readonly string[]>> = {
   'any-second': SECOND_FACTORS,
 }
 
-/** @throws ConfigurationError if a factor is unknown, so a typing error doesn't open a procedure */
-export function requireKnownFactor(factor: Factor | null): void {
+/** @throws ConfigurationError if the factor of a setting is unknown, so a typo doesn't open a procedure */
+export function requireKnownFactor(setting: string, factor: Factor | null): void {
   if (factor !== null && !Object.hasOwn(METHODS_OF, factor))
-    throw new ConfigurationError(`factor: ${factor} is unknown. Use passkey, totp, or any-second.`)
+    throw new ConfigurationError(`${setting}: ${factor} is unknown. Use passkey, totp, or any-second.`)
 }
 
 /** Adds methods that the user has just proved to the `amr` of a session. */

@@ -142,6 +142,13 @@ describe('authorization', () => {
     expect(JSON.stringify(events)).not.toContain(ada.sessionId)
   })
 
+  test.each(['user', 'admin'] as const)('a factor is for fresh callers, not for a caller %s', (caller) => {
+    const run = async () => ({ body: {} })
+    const define = (factor: 'totp') => defineEndpoint({ ...common, caller, factor, input: z.object({}), run })
+    expect(() => define('totp')).toThrow('factor needs the caller fresh-user or fresh-admin')
+    expect(() => define(JSON.parse('"sms"'))).toThrow('factor: sms is unknown')
+  })
+
   test('an endpoint receives its caller', async () => {
     const run = vi.fn(async () => ({ body: {} }))
     await call(defineEndpoint({ ...common, caller: 'user', input: z.object({}), run }), ada.cookie)

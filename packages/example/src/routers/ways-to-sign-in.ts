@@ -1,6 +1,6 @@
 import { authedAction } from '../authed-action.ts'
 
-/** Returns the caller's username, password and accounts at providers, passkeys, and authenticator app. */
+/** Returns the caller's username, providers (a password is one), passkeys, and authenticator app. */
 export const waysToSignIn = authedAction.query(async ({ ctx: { auth } }) => {
   const [{ username }, { accounts }, { passkeys }, { enabledAt, recoveryCodes }] = await Promise.all([
     auth.api.getUsername(),

@@ -12,7 +12,7 @@ interface OtherWaysProps {
   readonly withCode: ReturnType<typeof useCodeSignIn>
 }
 
-/** The ways to sign in without a password, and the one without an account. */
+/** Signs in with a passkey, the provider, or a code, or continues without an account. */
 export function OtherWays({ next, withCode }: OtherWaysProps) {
   const { client } = useAppAuth()
   const trpc = useTRPC()

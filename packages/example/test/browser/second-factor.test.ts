@@ -7,8 +7,8 @@ import { violationsOf } from './page-checks.ts'
 const room = openControlRoom()
 
 /**
- * Returns a code for a step from now. Each is accepted once, and until 30 s after its step. The next one is
- * accepted already.
+ * Returns the code of the step that is `steps` from now. The server accepts the previous, current, and next
+ * step, and each code once.
  */
 const codeOf = (secret: string, steps: number) =>
   new TOTP({ secret }).generate({ timestamp: Date.now() + steps * 30_000 })

@@ -15,7 +15,7 @@ test.each([
   { link: 'Gate', text: 'Loading the result of both checks …' },
 ])('$link shows that it is loading until the server responds', async ({ link, text }) => {
   const { page, open } = await admin()
-  // It has none of their data.
+  // This page fetches none of their data.
   await open('/join')
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/trpc/**', (route) => released.then(() => route.continue()))

@@ -190,7 +190,7 @@ test('a user signs in with a code from an email', async () => {
   await page.getByText('written by Grace').waitFor()
 })
 
-test('a user signs in with the link of an email, in the browser that asked for it', async () => {
+test('a user signs in with the link of an email, in the browser that requested it', async () => {
   const { email } = await room.createUser('written by Grace')
   const { page, open, mayLog } = await room.openBrowser()
   await open('/notes')
@@ -219,7 +219,7 @@ test('an admin who has no second factor adds a passkey, and confirms an action w
   await open('/account')
   await click(page, 'New API key')
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('Add a passkey or an app on the Account page first').waitFor()
+  await dialog.getByText('Add a passkey or an authenticator app on the Account page first').waitFor()
   expect(await violationsOf(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await addPasskey(page, 'Laptop')
@@ -256,7 +256,7 @@ test('a visitor continues without an account, confirms an action, and keeps the 
   await ageSessions()
   await click(page, 'New API key')
   const dialog = page.getByRole('dialog')
-  // That would lead to another user.
+  // Signing in again would lead to another user.
   expect(await dialog.getByRole('button', { name: 'Sign in again' }).count()).toBe(0)
   mayLog(logOf(409))
   await click(page, 'Continue')

@@ -61,6 +61,7 @@ export class CallLease implements LeaseSubscriber {
     return this.#lazyController
   }
 
+  /** Subscribes to the session when it is first read. */
   get signal(): AbortSignal {
     // After the call, nothing would end the subscription.
     if (!this.#isOver) this.#subscribe()
@@ -75,6 +76,7 @@ export class CallLease implements LeaseSubscriber {
       this.#endsWithServer ??= endWithServer(this.read.store.revocations, () =>
         this.#end(toTRPCError(new AuthError('SESSIONS_UNAVAILABLE'))),
       )
+    // Subscribes by reading the signal. Last, because it ends all of this if the caller has gone away.
     return new OpenStream(this)
   }
 
@@ -152,7 +154,6 @@ export class CallLease implements LeaseSubscriber {
 
 class OpenStream implements StreamLease {
   readonly #lease: CallLease
-  /** Reading it subscribes to the session. */
   readonly signal: AbortSignal
   #isOpen = true
 

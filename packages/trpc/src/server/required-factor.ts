@@ -1,6 +1,6 @@
 import type { AuthConfig, AuthError, Session } from '@sallyport/core'
 import type { Factor } from '@sallyport/core/internal/protocol'
-import { denial, missingProof, requireKnownFactor } from '@sallyport/core/internal/server'
+import { proofError, requireKnownFactor } from '@sallyport/core/internal/server'
 
 /** A second factor, null for none, or a function that decides for each session. */
 export type RequiredFactor<Own = Session> = Factor | null | ((session: Own) => Factor | null)
@@ -18,9 +18,6 @@ export function errorOfProof(
   { factor: required, maxAgeSeconds, config }: Rule,
 ): AuthError | null {
   const factor = typeof required === 'function' ? required(session) : required
-  requireKnownFactor(factor)
-  const reason = missingProof(session, { factor, maxAgeSeconds }, config.now())
-  if (reason === null) return null
-  const maxAge = maxAgeSeconds === Number.POSITIVE_INFINITY ? null : maxAgeSeconds
-  return denial(reason, session.id, { config, required: { factor, maxAgeSeconds: maxAge } })
+  requireKnownFactor('factor', factor)
+  return proofError(session, { factor, maxAgeSeconds }, config)
 }

@@ -73,7 +73,7 @@ export function createSensitiveSessionMiddleware({
   factor = null,
 }: SensitiveSessionOptions = {}): SensitiveSessionMiddleware {
   if (maxAge !== undefined && maxAge !== Number.POSITIVE_INFINITY) requirePositive('maxAge', maxAge)
-  if (typeof factor !== 'function') requireKnownFactor(factor)
+  if (typeof factor !== 'function') requireKnownFactor('factor', factor)
   return sensitive((session, config) =>
     errorOfProof(session, { factor, maxAgeSeconds: maxAge ?? config.freshForSeconds, config }),
   )

@@ -47,7 +47,7 @@ describe('the calls of a request', () => {
   })
 })
 
-test('a call without keys fails, and the next one of its request does not', async () => {
+test("a call fails while keys can't be read, and the next call of the request succeeds", async () => {
   const { cookie } = await auth.signIn()
   const keys = staticJwks(auth.definition.signingKeys.publicJwks)
   const findKey = vi

@@ -107,7 +107,7 @@ describe('leases', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('that were asked for again do not delay the others', () => {
+  test("that are retried again don't delay the others", () => {
     const { renewals, leases, renewed } = create(2)
     const [first = expect.fail(), second = expect.fail()] = leases
     renewals.retry(first)

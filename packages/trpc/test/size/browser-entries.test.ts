@@ -1,5 +1,8 @@
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { bundleForBrowser } from '../../../../scripts/browser-bundle.ts'
+import { bundleForBrowser, bundleModule } from '../../../../scripts/browser-bundle.ts'
+
+const CLIENT = fileURLToPath(new URL('../../src/client.ts', import.meta.url))
 
 /** Minified and gzipped, without peers, in production. */
 const LIMITS = {
@@ -55,6 +58,21 @@ test("the browser bundle has only core's protocol, no schema library, and nothin
   expect(imports.filter((name) => !/^(react|@trpc\/(client|server\/(observable|rpc)))$/.test(name))).toEqual(
     [],
   )
+})
+
+test("an app that uses no plugin has no plugin's code", async () => {
+  const moduleOfPlugin = /plugin|popup|passkey|totp|oauth|openid/i
+  const textOfPlugin = /POPUP_BLOCKED|passkey|totp|openid/i
+  const { code, files } = await bundleForBrowser('client', 'links', 'react', 'bearer')
+  expect(files).toContain('packages/trpc/src/client/auth-client.ts')
+  expect(files.filter((file) => moduleOfPlugin.test(file))).toEqual([])
+  expect(code).not.toMatch(textOfPlugin)
+  // The entry has such code, for the apps that import it.
+  const popup = await bundleModule(`export { openPopup } from ${JSON.stringify(CLIENT)}`)
+  expect(popup.files.filter((file) => moduleOfPlugin.test(file))).toEqual([
+    'packages/trpc/src/client/open-popup.ts',
+  ])
+  expect(popup.code).toMatch(textOfPlugin)
 })
 
 test("an app with only the client doesn't load React", async () => {

@@ -92,7 +92,7 @@ export interface ResetUserFactorsInput {
   reason: string
 }
 
-/** Removes all second factors of a user who has lost them, ends their sessions, and emails them. */
+/** Removes all second factors of a user who has lost them, ends the user's sessions, and sends emails. */
 export function resetUserFactors(fresh: FreshAdmin): Endpoint<ResetUserFactorsInput, SuccessResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.resetUserFactors,

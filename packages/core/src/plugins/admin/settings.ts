@@ -8,12 +8,15 @@ export interface AdminOptions {
   /** The roles that `setRole` accepts. @default ['user', 'admin'] */
   readonly roles?: readonly string[]
   /**
-   * Role changes, bans, and `listAudit` need an admin who signed in or re-authenticated within this many
-   * seconds. `false` turns the check off. Revocations never need it.
+   * Role changes, bans, factor resets, and `listAudit` need an admin who signed in or re-authenticated within
+   * this many seconds. `false` turns the check off. Revocations never need it.
    * @default `session.freshForSeconds` of the configuration
    */
   readonly freshForSeconds?: number | false
-  /** The second factor that they then need, proved this recently; any age with `false`. @default none */
+  /**
+   * The second factor that these actions also need, proved within `freshForSeconds`; with `false`, at any
+   * time in the session. @default none
+   */
   readonly factor?: Factor
 }
 
@@ -28,7 +31,7 @@ function hasRoles(plugin: AuthPlugin): plugin is AuthPlugin & { roles: readonly 
   return plugin.id === 'admin' && 'roles' in plugin
 }
 
-/** What `defineEndpoint` needs for an admin who has just proved who they are. */
+/** The members of an endpoint definition that decide which admins may call it. */
 export interface FreshAdmin {
   readonly caller: 'admin' | 'fresh-admin'
   readonly freshForSeconds: number | undefined
@@ -36,13 +39,12 @@ export interface FreshAdmin {
 }
 
 export function freshAdmin({ freshForSeconds, factor }: AdminOptions): FreshAdmin {
-  requireKnownFactor(factor ?? null)
-  if (freshForSeconds === false && factor === undefined)
-    return { caller: 'admin', freshForSeconds: undefined, factor }
-  const isFresh = { caller: 'fresh-admin', factor } as const
-  if (freshForSeconds === false) return { ...isFresh, freshForSeconds: Number.POSITIVE_INFINITY }
-  if (freshForSeconds === undefined) return { ...isFresh, freshForSeconds }
-  return { ...isFresh, freshForSeconds: requirePositive('admin.freshForSeconds', freshForSeconds) }
+  requireKnownFactor('admin.factor', factor ?? null)
+  const isOff = freshForSeconds === false && factor === undefined
+  const caller = isOff ? 'admin' : 'fresh-admin'
+  if (isOff || freshForSeconds === undefined) return { caller, freshForSeconds: undefined, factor }
+  if (freshForSeconds === false) return { caller, freshForSeconds: Number.POSITIVE_INFINITY, factor }
+  return { caller, freshForSeconds: requirePositive('admin.freshForSeconds', freshForSeconds), factor }
 }
 
 export const ADMIN_ERRORS = {

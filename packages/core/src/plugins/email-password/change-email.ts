@@ -12,8 +12,11 @@ import { consumeLink, createLink, deleteLinks, deleteLinksSince, insertLink, isR
 import type { EmailChangedEmail, EmailUser } from './send-email.ts'
 import { emailPasswordError, requireEmail, type Settings } from './settings.ts'
 
-/** A thief may add a passkey before they change the email, but the owner gets an email about it. */
-const DAY_MS = 24 * 60 * 60 * 1000
+/**
+ * An attacker may add a passkey before changing the email. What is older stays: the owner got an email about
+ * it.
+ */
+const SUSPECT_BEFORE_MS = 24 * 60 * 60 * 1000
 
 /** Sends a link to the new address. The response doesn't reveal whether another account has that address. */
 export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, SuccessResponse, false> {
@@ -48,8 +51,8 @@ export function changeEmail(settings: Settings): Endpoint<{ newEmail: string }, 
 
 /**
  * Undoes a change of the email with the link that the former address received. Ends all sessions, voids the
- * other links, and removes the password and, by the event, what plugins have added to the account since the
- * day before. A reset link goes to the restored address.
+ * other links, and removes the password. Plugins remove what was added later than 24 hours before the change.
+ * Sends a reset link to the restored address.
  */
 export function undoEmailChange(settings: Settings): Endpoint<{ token: string }, SuccessResponse, false> {
   return defineEndpoint({
@@ -73,7 +76,7 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
         await deleteSessions(trx, record, { userId, cause: 'email-change-undone', at: now })
         await deleteLinksSince(trx, link)
         await deleteDevices(trx, { userId, except: null })
-        const addedSince = new Date(link.createdAt.getTime() - DAY_MS)
+        const addedSince = new Date(link.createdAt.getTime() - SUSPECT_BEFORE_MS)
         const change = { from: replaced.email, to: email, addedSince }
         record({ type: 'user.email-change-undone', userId, actorId: null, at: now, ...change })
         const draft = { kind: 'reset-password', to: email, user: { ...replaced, email }, now } as const

@@ -4,6 +4,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { anyQuery, id, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import type { UndoneChange } from '../../events/event.ts'
 import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { requireWayIn } from '../require-way-in.ts'
@@ -79,11 +80,8 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
   })
 }
 
-/** Unlinks the providers that a thief may have linked. */
-export async function unlinkAdded(
-  { userId, addedSince }: { userId: string; addedSince: Date },
-  trx: AuthTransaction,
-): Promise<void> {
+/** Unlinks the providers that an attacker may have linked. */
+export async function removeAdded({ userId, addedSince }: UndoneChange, trx: AuthTransaction): Promise<void> {
   const accounts = trx.selectFrom('account').select('id').where('userId', '=', userId)
   const added = accounts.where('providerId', '!=', CREDENTIAL).where('createdAt', '>=', addedSince)
   const ids = (await added.execute()).map(({ id }) => id)

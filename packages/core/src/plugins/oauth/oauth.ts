@@ -1,6 +1,6 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rateLimits } from '../internal.ts'
-import { hasProvider, listAccounts, unlinkAccount, unlinkAdded } from './accounts.ts'
+import { hasProvider, listAccounts, removeAdded, unlinkAccount } from './accounts.ts'
 import { reauthenticateOauthCode, signInOauthCode } from './app-code.ts'
 import { callbacks } from './callback.ts'
 import { OAUTH_ERRORS } from './errors.ts'
@@ -59,7 +59,7 @@ export function oauth(options: OauthOptions): OauthPlugin {
     canSignIn: (userId, db) => hasProvider(userId, db, settings),
     getProviderToken: createTokenReader(providers),
     async onChange(event, trx) {
-      if (event.type === 'user.email-change-undone') await unlinkAdded(event, trx)
+      if (event.type === 'user.email-change-undone') await removeAdded(event, trx)
     },
     endpoints: {
       ...callbacks(settings),

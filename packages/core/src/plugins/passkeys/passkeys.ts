@@ -4,7 +4,7 @@ import { addPasskey, createPasskeyOptions } from './add.ts'
 import { listPasskeys, renamePasskey } from './own-passkeys.ts'
 import { createPasskeyReauthenticationOptions, reauthenticatePasskey } from './reauthenticate.ts'
 import { removePasskey } from './remove.ts'
-import { secondFactor } from './second-factor.ts'
+import { removeAdded, secondFactor } from './second-factor.ts'
 import {
   checkOrigins,
   DEFAULT_LIMITS,
@@ -13,7 +13,7 @@ import {
   type Settings,
 } from './settings.ts'
 import { createPasskeySignInOptions, signInPasskey } from './sign-in.ts'
-import { hasPasskey, migrations, withOwnTables } from './tables.ts'
+import { hasPasskey, migrations } from './tables.ts'
 
 export type PasskeyEndpoints = {
   readonly createPasskeySignInOptions: ReturnType<typeof createPasskeySignInOptions>
@@ -49,9 +49,7 @@ export function passkeys(options: PasskeysOptions = {}): AuthPlugin<PasskeyEndpo
     canSignIn: (userId, db) => hasPasskey(db, userId),
     secondFactor: secondFactor(settings),
     async onChange(event, trx) {
-      if (event.type !== 'user.email-change-undone') return
-      const added = withOwnTables(trx).deleteFrom('passkeyCredential').where('userId', '=', event.userId)
-      await added.where('createdAt', '>=', event.addedSince).execute()
+      if (event.type === 'user.email-change-undone') await removeAdded(event, trx)
     },
     endpoints: {
       createPasskeySignInOptions: createPasskeySignInOptions(settings),

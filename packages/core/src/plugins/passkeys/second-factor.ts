@@ -1,4 +1,6 @@
+import type { AuthTransaction } from '../../database/session-database.ts'
 import type { SecondFactor } from '../../endpoints/endpoint.ts'
+import type { UndoneChange } from '../../events/event.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { sendNotice } from './notices.ts'
 import type { Settings } from './settings.ts'
@@ -22,4 +24,10 @@ export function secondFactor(settings: Settings): SecondFactor {
       }
     },
   }
+}
+
+/** Removes the passkeys that an attacker may have added. */
+export async function removeAdded({ userId, addedSince }: UndoneChange, trx: AuthTransaction): Promise<void> {
+  const passkeys = withOwnTables(trx).deleteFrom('passkeyCredential').where('userId', '=', userId)
+  await passkeys.where('createdAt', '>=', addedSince).execute()
 }

@@ -1,5 +1,6 @@
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { SecondFactor } from '../../endpoints/endpoint.ts'
+import type { UndoneChange } from '../../events/event.ts'
 import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { enabledSince } from './enabled-since.ts'
@@ -14,7 +15,7 @@ const METHODS = ['otp', 'recovery']
 export function secondFactor(settings: Settings): SecondFactor {
   return {
     methodsOf: async (userId, db) => ((await enabledSince(userId, db)) === null ? [] : METHODS),
-    // Turned off, it also ends the trust of before.
+    // If trust is turned off, also ignores browsers that were trusted before.
     isTrusted: async (userId, context, db) =>
       settings.trustedDeviceSeconds > 0 && (await trustedDevices.find(userId, context, db)) !== null,
     async remove(userId, trx) {
@@ -29,14 +30,16 @@ export function secondFactor(settings: Settings): SecondFactor {
   }
 }
 
-/** Removes an app, or new recovery codes, that may be a thief's. */
-export async function removeAdded(
-  { userId, addedSince }: { userId: string; addedSince: Date },
-  trx: AuthTransaction,
-): Promise<void> {
+/** Removes an app or recovery codes that an attacker may have added. */
+export async function removeAdded({ userId, addedSince }: UndoneChange, trx: AuthTransaction): Promise<void> {
   const db = withOwnTables(trx)
-  const app = db.selectFrom('totp').select('userId').where('userId', '=', userId)
-  const added = await app.where('createdAt', '>=', addedSince).executeTakeFirst()
+  const added = await db
+    .selectFrom('totp')
+    .select('userId')
+    .where('userId', '=', userId)
+    // The email about an app is sent when it is confirmed.
+    .where(({ eb, or }) => or([eb('confirmedAt', 'is', null), eb('confirmedAt', '>=', addedSince)]))
+    .executeTakeFirst()
   if (added !== undefined) return removeTotp(userId, trx)
   const codes = db.deleteFrom('recoveryCode').where('userId', '=', userId)
   await codes.where('createdAt', '>=', addedSince).execute()

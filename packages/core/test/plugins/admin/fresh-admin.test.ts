@@ -121,7 +121,7 @@ describe('admin({ factor })', () => {
     return auth.db.updateTable('session').set({ amr }).where('id', '=', root.sessionId).execute()
   }
 
-  test.each(FRESH)('requires the factor for %s, proved within the time', async (name) => {
+  test.each(FRESH)('requires a factor proved within freshForSeconds for %s', async (name) => {
     expect(await call(name, brief.handler)).toBe('403 FACTOR_REQUIRED')
     await proved('passkey', 61)
     expect(await call(name, brief.handler)).toBe('403 SESSION_NOT_FRESH')
@@ -129,7 +129,7 @@ describe('admin({ factor })', () => {
     expect(await call(name, brief.handler)).toBe('200')
   })
 
-  test.each(FRESH)('requires it for %s at any time without a limit', async (name) => {
+  test.each(FRESH)('with freshForSeconds: false, accepts a proof of any age for %s', async (name) => {
     await proved('passkey', 0)
     expect(await call(name, anyAge.handler)).toBe('403 FACTOR_REQUIRED')
     await proved('otp', 3 * 365 * 24 * 3_600)
@@ -147,11 +147,11 @@ describe('admin({ factor })', () => {
     ])
   })
 
-  test.each(NOT_FRESH)('does not concern %s', async (name) => {
+  test.each(NOT_FRESH)("isn't required for %s", async (name) => {
     expect(await call(name, brief.handler)).toBe('200')
   })
 
-  test('must be known', () => {
+  test('rejects an unknown factor', () => {
     expect(() => admin({ factor: JSON.parse('"sms"') })).toThrow('factor: sms is unknown')
   })
 })

@@ -44,7 +44,7 @@ describe('trustedDeviceSeconds', () => {
     expect(await signIn()).toBe('403 FACTOR_REQUIRED')
   })
 
-  test('of 0 also ends the trust of before', async () => {
+  test('of 0 also ignores browsers that were trusted before', async () => {
     const { auth, browser, signIn, email } = await trustFor(60)
     const { config, definition, database } = auth
     const plugins = [emailPassword(), totp({ issuer: 'Test', trustedDeviceSeconds: 0 })]

@@ -5,7 +5,7 @@ import { useTRPC } from '../clients.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { Section } from '../ui/section.tsx'
 
-/** The browsers that are signed in. Another page revokes them. */
+/** Lists the browsers that are signed in. The Sessions page revokes them. */
 export function Devices() {
   const trpc = useTRPC()
   const query = useQuery(trpc.sessions.list.queryOptions())

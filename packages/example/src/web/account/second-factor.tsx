@@ -129,43 +129,47 @@ function Manage({ recoveryCodes, onCreated }: ManageProps) {
   const { client } = useAppAuth()
   const { run } = useSensitive()
   const waysChanged = useWaysChanged()
-  const [isRemoving, setIsRemoving] = useState<boolean | null>(null)
+  const [action, setAction] = useState<'replace-codes' | 'remove' | null>(null)
   const send = useMutation({
     async mutationFn(values: FormData) {
       const input = { code: String(values.get('code')), revokeOtherSessions: false }
-      if (isRemoving) await run(() => client.api.disableTotp(input))
+      if (action === 'remove') await run(() => client.api.disableTotp(input))
       else onCreated((await run(() => client.api.createRecoveryCodes({ code: input.code }))).recoveryCodes)
     },
     onSuccess: waysChanged,
   })
+  const cancel = () => {
+    setAction(null)
+    send.reset()
+  }
   return (
     <div className="stack">
       <Text as="p" size="2">
         Your app is set up. Recovery codes left: {recoveryCodes}.
       </Text>
-      {isRemoving === null ? (
+      {action === null ? (
         <Flex gap="3" wrap="wrap">
-          <Button variant="soft" onClick={() => setIsRemoving(false)}>
+          <Button variant="soft" onClick={() => setAction('replace-codes')}>
             New recovery codes
           </Button>
-          <Button variant="soft" color="red" onClick={() => setIsRemoving(true)}>
+          <Button variant="soft" color="red" onClick={() => setAction('remove')}>
             Remove the app
           </Button>
         </Flex>
       ) : (
         <Form onFilled={(values) => send.mutate(values)}>
-          <CodeField hint="A code of your app, or a recovery code." />
+          <CodeField />
           <Problem error={send.error} />
           <Flex gap="3">
             <ActionButton
               type="submit"
               variant="soft"
-              color={isRemoving ? 'red' : 'indigo'}
+              color={action === 'remove' ? 'red' : 'indigo'}
               isPending={send.isPending}
             >
-              {isRemoving ? 'Remove the app' : 'Create recovery codes'}
+              {action === 'remove' ? 'Remove the app' : 'Create recovery codes'}
             </ActionButton>
-            <Button type="button" variant="soft" color="gray" onClick={() => setIsRemoving(null)}>
+            <Button type="button" variant="soft" color="gray" onClick={cancel}>
               Cancel
             </Button>
           </Flex>

@@ -23,7 +23,7 @@ export function Upgrade() {
   return (
     <Section
       title="Create an account"
-      hint="Keeps your notes and reports. Without one, they are lost when you sign out."
+      hint="An account keeps your notes and reports. Without one, you lose them when you sign out."
     >
       <Form onFilled={(values) => upgrade.mutate(values)}>
         <Field label="Name" name="name" autoComplete="name" maxLength={100} required />

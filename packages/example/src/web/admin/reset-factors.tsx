@@ -19,7 +19,13 @@ export function ResetFactors({ user }: { readonly user: AdminUser }) {
     return run(() => client.api.resetUserFactors({ userId: user.id, reason }))
   })
   return (
-    <Dialog.Root open={isOpen} onOpenChange={setIsOpen}>
+    <Dialog.Root
+      open={isOpen}
+      onOpenChange={(open) => {
+        setIsOpen(open)
+        reset.reset()
+      }}
+    >
       <Dialog.Trigger>
         <ActionButton variant="soft" color="gray" isPending={reset.isPending}>
           Reset factors
@@ -28,14 +34,14 @@ export function ResetFactors({ user }: { readonly user: AdminUser }) {
       <Dialog.Content maxWidth="26rem">
         <Dialog.Title>Remove the second factors of {user.email}?</Dialog.Title>
         <Dialog.Description size="2" mb="4">
-          Check who the user is first. This also ends all of their sessions, and sends them an email.
+          First, verify who the user is. This also ends all their sessions and sends them an email.
         </Dialog.Description>
         <Form onFilled={(values) => reset.mutate(values, { onSuccess: () => setIsOpen(false) })}>
           <Field
             label="Reason"
             name="reason"
             maxLength={500}
-            hint="How you checked who they are. Only admins can see it."
+            hint="How you verified who the user is. Only admins can see it."
             required
           />
           <Problem error={reset.error} />

@@ -84,9 +84,9 @@ export function sentenceOf(record: AuditRecord): ReactNode {
     case 'email-password:username-changed':
       return `${user} chose the username "${detail.to}".`
     case 'email-password:sign-up-taken':
-      return `Someone signed up with the email of ${user}${from}.`
+      return `A visitor tried to sign up with the email of ${user}${from}.`
     case 'email-code:requested':
-      return `A code for ${record.email ?? 'an unknown account'} was requested${from}.`
+      return `A sign-in code for ${record.email ?? 'an unknown account'} was requested${from}.`
     case 'anonymous:upgraded':
       return `${user} created an account and kept their data.`
     case 'oauth:account-linked':

@@ -7,7 +7,7 @@ import { readLinkToken } from '../ui/link-token.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 
-/** The page that the link of an email with a code opens, in the browser that asked for it. */
+/** Signs in with the link from an email. Works only in the browser that requested it. */
 export function EmailLink() {
   const { client } = useAppAuth()
   const signIn = useMutation({

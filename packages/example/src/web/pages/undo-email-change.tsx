@@ -6,7 +6,7 @@ export function UndoEmailChange() {
   return (
     <LinkAction
       title="Undo the email change"
-      description="Restores your former email and signs out all browsers. You then get a link for a new password."
+      description="Restores your former email, signs out all browsers, and removes passkeys, providers, and apps that were added recently. You then get a link for a new password."
       action="Restore email"
       success="Your former email is restored."
       run={(token) => client.api.undoEmailChange({ token })}

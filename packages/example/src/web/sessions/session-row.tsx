@@ -42,7 +42,7 @@ export function SessionRow({ session }: { readonly session: SessionResponse }) {
           values={{
             Address: address ?? 'Unknown',
             'Signed in': <Time value={createdAt} />,
-            With: amr.map(methodName).join(', ') || 'No account',
+            'Signed in with': amr.map(methodName).join(', ') || 'Unknown',
             'Last seen': <Time value={lastSeenAt} />,
             Expires: <Time value={expiresAt} />,
           }}

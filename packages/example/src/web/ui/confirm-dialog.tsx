@@ -58,7 +58,7 @@ export function ConfirmDialog() {
         </Dialog.Description>
         <ConfirmOtherwise />
         <Form onFilled={(values) => send.mutate(values)}>
-          {question === CODE && <CodeField hint="A code of your app, or a recovery code." />}
+          {question === CODE && <CodeField />}
           {question === PASSWORD && (
             <Field
               label="Password"
@@ -114,14 +114,18 @@ const NEITHER = {
 
 const MISSING = {
   title: 'Add a second factor',
-  description: 'This action requires a second factor. Add a passkey or an app on the Account page first.',
+  description:
+    'This action requires a second factor. Add a passkey or an authenticator app on the Account page first.',
 }
 
-/** Returns what to ask for: a factor that the user has, or without one, their password. */
+/**
+ * Returns which question to ask: for the required factor if the user has it, or for the password if none is
+ * required.
+ */
 function questionFor(factor: Factor | null, ways: Ways | undefined) {
   const { accounts, passkeys = [], totp } = ways ?? {}
   const hasPassword = accounts?.some(({ provider }) => provider === 'credential') ?? true
   if (factor === null) return hasPassword ? PASSWORD : NEITHER
   if (factor !== 'passkey' && totp?.enabledAt !== null) return CODE
-  return passkeys.length > 0 ? PASSKEY : MISSING
+  return factor !== 'totp' && passkeys.length > 0 ? PASSKEY : MISSING
 }

@@ -1,4 +1,4 @@
-/** Ways to sign in and second factors, as users know them. */
+/** The names that users see for ways to sign in and second factors. */
 const NAMES: Readonly<Record<string, string>> = {
   credential: 'Password',
   pwd: 'Password',
