@@ -81,7 +81,8 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   'trpc-guards': {
     mutate: [`${TRPC}/src/server/!(${[...RESPONSES, ...STREAMS, ...SOCKETS].join('|')}).ts`],
     tests: [
-      `${TRPC}/test/server/{bans-and-roles,bind-session,context,denials,get-session,guard,guard-output}.test.ts`,
+      `${TRPC}/test/server/{bans-and-roles,bind-session,context,denials,factor-policies,get-session}.test.ts`,
+      `${TRPC}/test/server/{guard,guard-output}.test.ts`,
       `${TRPC}/test/server/{lazy-auth,rate-limit,require-{organization-role,permission,role},required-factor}.test.ts`,
       `${TRPC}/test/server/{,optional-,sensitive-}session-middleware.test.ts`,
       `${TRPC}/test/transaction/{client-transaction,deadline,transaction}.test.ts`,

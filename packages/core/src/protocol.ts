@@ -335,7 +335,7 @@ export interface ErrorResponse {
   retryAfterSeconds?: number
   /** With `FACTOR_REQUIRED` at a sign-in. */
   challenge?: SignInChallenge
-  /** What satisfies an endpoint that requires a second factor. */
+  /** What satisfies the endpoint, with `SESSION_NOT_FRESH` and `FACTOR_REQUIRED`, but not at a sign-in. */
   required?: RequiredProof
 }
 

@@ -117,7 +117,7 @@ describe.each(SIGN_IN_METHODS)('a session that $name begins', ({ amr, prepare, n
 
 /** The seven states of the service document, section 3. */
 describe.each(SESSION_METHODS)('in each state, a session that $name begins', ({ amr, prepare }) => {
-  const DAYS = 24 * 60 * 60
+  const DAY_SECONDS = 24 * 60 * 60
   let browser: Browser
   let sessionId: string
   let userId: string
@@ -169,7 +169,7 @@ describe.each(SESSION_METHODS)('in each state, a session that $name begins', ({ 
   })
 
   test('has expired, and so has its JWT', async () => {
-    pass(30 * DAYS)
+    pass(30 * DAY_SECONDS)
     expect(await statuses()).toEqual(['401 TOKEN_EXPIRED', '401 SESSION_EXPIRED'])
   })
 

@@ -4,6 +4,7 @@ import {
   missingProof,
   readMethods,
   removeMethods,
+  requireKnownFactor,
 } from '../../src/session/authentication-methods.ts'
 import type { Session } from '../../src/session/session.ts'
 
@@ -29,6 +30,15 @@ test.each([null, '', 'pwd otp', '[]', 'null', '1', '"otp"', '{"otp":"1"}', '{"ot
     expect(readMethods(amr)).toEqual({})
   },
 )
+
+test('a setting names a factor that exists, or none', () => {
+  for (const factor of ['passkey', 'totp', 'any-second', null] as const)
+    expect(() => requireKnownFactor('factor', factor)).not.toThrow()
+  for (const factor of ['sms', 'toString'])
+    expect(() => requireKnownFactor('admin.factor', JSON.parse(JSON.stringify(factor)))).toThrow(
+      `admin.factor: ${factor} is unknown. Use passkey, totp, or any-second.`,
+    )
+})
 
 test('an impersonated session has no factor, even if its user has proved it', () => {
   const session: Partial<Session> & { impersonatedBy: string } = { amr: '{"otp":10}', impersonatedBy: 'root' }

@@ -26,7 +26,7 @@ export class AuthClientError extends Error {
   declare readonly retryAfterSeconds: number | null
   /** With `FACTOR_REQUIRED` at a sign-in: send its token with the second factor. Otherwise null. */
   declare readonly challenge: SignInChallenge | null
-  /** What satisfies an endpoint that requires a second factor; otherwise null. */
+  /** What satisfies the endpoint, with `SESSION_NOT_FRESH` and `FACTOR_REQUIRED`; null at a sign-in. */
   declare readonly required: RequiredProof | null
 
   constructor(status: number, response: ErrorResponse, cause?: unknown) {

@@ -105,7 +105,7 @@ describe('a call', () => {
   test('of an auth endpoint is repeated too', async () => {
     const { run, client, get, confirm } = await open()
     const deleted = run(() => client.api.deleteUser())
-    await eventually(() => expect(get()).toEqual(isAskingForAny))
+    await eventually(() => expect(get()).toEqual(isAsking))
     await confirm(right)
     expect(await deleted).toEqual({ success: true })
   })

@@ -9,6 +9,7 @@ import {
 } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { afterAll, describe, expect, test } from 'vitest'
+import { insertOrganization } from '../../../core/test/support/insert-organization.ts'
 import { openBrowser } from '../../../core/test/support/open-browser.ts'
 import { totpCode } from '../../../core/test/support/totp-code.ts'
 import { type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
@@ -82,12 +83,8 @@ const prove = ({ sessionId }: TestSession, amr = '{"pwd":1764288000,"otp":176428
 /** Signs in a user with a role in their active organization, and returns its id. */
 async function join(role: 'owner' | 'admin' | 'member') {
   const [owner, person] = [await auth.signIn(), await auth.signIn()]
-  const { organization } = await api.createOrganization({ name: 'Acme', request: requestOf(owner) })
-  const organizationId = organization.id
-  type Tables = { member: Record<'id' | 'organizationId' | 'userId' | 'role', string> & { createdAt: Date } }
   const { userId } = person
-  const row = { id: crypto.randomUUID(), organizationId, userId, role, createdAt: auth.clock.now() }
-  await db.withTables<Tables>().insertInto('member').values(row).execute()
+  const { organizationId } = await insertOrganization(auth, { [owner.userId]: 'owner', [userId]: role })
   const request = requestOf(person)
   await api.setActiveOrganization({ organizationId, request })
   const target = { organizationId, userId, request: requestOf(owner) }

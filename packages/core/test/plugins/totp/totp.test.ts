@@ -345,16 +345,6 @@ describe('removing it', () => {
   })
 })
 
-test('new recovery codes replace the former ones', async () => {
-  const { body } = await ada.call('createRecoveryCodes', { code: nextCode() })
-  expect(body.recoveryCodes).toHaveLength(10)
-  const [former = ''] = recoveryCodes
-  const { token } = await challengeOf(open())
-  expect((await open().call('signInTotp', { challenge: token, code: former })).status).toBe(
-    '400 CODE_INVALID',
-  )
-})
-
 test('a copy of a JWT cannot prove the factor, because it lacks the session cookie', async () => {
   const jwt = ada.cookie.split('; ').find((cookie) => cookie.startsWith(auth.config.cookies.jwt)) ?? ''
   const copy = open()
