@@ -382,4 +382,16 @@ export const EQUIVALENT: readonly Equivalent[] = [
     mutant: 'let unsubscribeFromKeys: (() => void)[] = ["Stryker was here"]',
     reason: 'The first lease replaces it.',
   },
+  {
+    file: 'trpc/src/server/session-lease.ts',
+    line: '#isRotatedOut = false',
+    mutant: '#isRotatedOut = true',
+    reason: 'The first subscriber sets it before anything reads it.',
+  },
+  {
+    file: 'trpc/src/server/session-lease.ts',
+    line: 'const config = maxMs < quiet.lookupTimeoutMs ? { ...quiet, lookupTimeoutMs: maxMs } : quiet',
+    mutant: 'const config = maxMs <= quiet.lookupTimeoutMs ? { ...quiet, lookupTimeoutMs: maxMs } : quiet',
+    reason: 'Equal limits are the same limit.',
+  },
 ]

@@ -61,6 +61,20 @@ test("a call fails while keys can't be read, and the next call of the request su
   expect(await reasonOf(request.authenticate(store, 'query'))).toBe('accepted')
 })
 
+test.each([
+  ['both cookies', (cookie: string) => cookie, true],
+  [
+    'the JWT alone',
+    (cookie: string) => cookie.split('; ').find((pair) => pair.includes('.jwt')) ?? '',
+    false,
+  ],
+  ['no cookie', () => '', false],
+])('a request with %s: whether it has a session cookie', async (_name, cookieOf, has) => {
+  const { cookie } = await auth.signIn()
+  const context = createAuthContext(auth.config).headers(new Headers({ cookie: cookieOf(cookie) }))
+  expect(context.auth[authRequest].hasSessionCookie()).toBe(has)
+})
+
 /** A request of the same caller, with other options. */
 async function requestWith(
   options: Partial<ConstructorParameters<typeof AuthRequest>[1]>,

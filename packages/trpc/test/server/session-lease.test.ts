@@ -476,6 +476,10 @@ describe('an event', () => {
     expect(record.mock.calls.filter(([name]) => name === 'revocationDelay')).toEqual([
       ['revocationDelay', expect.closeTo(1, 1), {}],
     ])
+    // The renewal was sent after two seconds, and had its result half a second later.
+    expect(record.mock.calls.filter(([name]) => name === 'leaseAge')).toEqual([
+      ['leaseAge', expect.closeTo(2.5, 0), {}],
+    ])
   })
 
   test('has a result that an older one, which comes later, does not replace', async () => {
@@ -540,6 +544,35 @@ describe("a session's expiry", () => {
     auth.clock.advance(ms / 1_000)
     await pass(ms)
   }
+
+  test('sets no timer while renewals come in time, or without streams', async () => {
+    const [far, near] = [await auth.signIn(), await auth.signIn()]
+    await setExpiry(near, 1_000)
+    const before = vi.getTimerCount()
+    const added = () => vi.getTimerCount() - before
+    await subscribeTo(far)
+    // That of the renewals.
+    expect(added()).toBe(1)
+    const idle = await subscribeTo(near, { emits: false })
+    expect(added()).toBe(1)
+    const stream = await subscribeTo(near)
+    expect(added()).toBe(2)
+    stream.lease.end()
+    expect(added()).toBe(1)
+    await passBoth(1_500)
+    expect([auth.lookups.count, idle.rejected]).toEqual([0, []])
+  })
+
+  test('is noticed at that moment by a stream that emits before its timer', async () => {
+    const signedIn = await auth.signIn()
+    await setExpiry(signedIn, 1_000)
+    const { lease, rejected } = await subscribeTo(signedIn)
+    auth.clock.advance(0.999)
+    expect(lease.pending()).toBeNull()
+    auth.clock.advance(0.001)
+    await lease.pending()
+    expect(rejected).toEqual(['SESSION_EXPIRED'])
+  })
 
   test.each([300, 1_999, 4_999, 7_350])('after %i ms is noticed at that exact moment', async (life) => {
     const signedIn = await auth.signIn()
