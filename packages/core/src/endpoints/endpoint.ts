@@ -64,6 +64,7 @@ export interface BrowserMemory {
   report?(userId: string, context: EndpointContext): void
 }
 
+/** A factor that a plugin has removed from an account, if the account had it. */
 export interface RemovedFactor {
   /** Emails the user. Call it after the change, if another person removed the factor. */
   notify(context: EndpointContext): void

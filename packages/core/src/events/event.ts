@@ -185,4 +185,5 @@ export type AuthEventType = AuthEvent['type']
 /** Called with every event, after its change has committed. */
 export type EventListener = (event: AuthEvent) => void | Promise<void>
 
+/** An email change was undone: plugins remove what was added to the account since `addedSince`. */
 export type UndoneChange = Extract<AuthEvent, { readonly type: 'user.email-change-undone' }>

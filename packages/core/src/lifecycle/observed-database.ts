@@ -15,15 +15,13 @@ export function observed(
   return { ...database, hooks, onEvent: definition.config.onEvent }
 }
 
-const ENDS_CHALLENGES: ReadonlySet<string> = new Set([
-  'user.password-changed',
-  'user.email-change-undone',
-  'user.deleted',
-])
-
 /** Ends the sign-ins that a former password began. */
 const endChallenges: ChangeHook = async (event, trx) => {
-  if (ENDS_CHALLENGES.has(event.type) && event.userId !== null) await deleteChallenges(trx, event.userId)
+  const isOver =
+    event.type === 'user.password-changed' ||
+    event.type === 'user.email-change-undone' ||
+    event.type === 'user.deleted'
+  if (isOver) await deleteChallenges(trx, event.userId)
 }
 
 /** Adds the request that causes changes to their events. */

@@ -2,7 +2,6 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rejections } from '../../protocol/endpoint-error.ts'
 import { requirePositive } from '../../protocol/settings.ts'
 import type { Factor } from '../../protocol.ts'
-import { requireKnownFactor } from '../../session/authentication-methods.ts'
 
 export interface AdminOptions {
   /** The roles that `setRole` accepts. @default ['user', 'admin'] */
@@ -39,7 +38,6 @@ export interface FreshAdmin {
 }
 
 export function freshAdmin({ freshForSeconds, factor }: AdminOptions): FreshAdmin {
-  requireKnownFactor('admin.factor', factor ?? null)
   const isOff = freshForSeconds === false && factor === undefined
   const caller = isOff ? 'admin' : 'fresh-admin'
   if (isOff || freshForSeconds === undefined) return { caller, freshForSeconds: undefined, factor }

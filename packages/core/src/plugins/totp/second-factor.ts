@@ -19,11 +19,10 @@ export function secondFactor(settings: Settings): SecondFactor {
     isTrusted: async (userId, context, db) =>
       settings.trustedDeviceSeconds > 0 && (await trustedDevices.find(userId, context, db)) !== null,
     async remove(userId, trx) {
-      const isEnabled = (await enabledSince(userId, trx)) !== null
-      await removeTotp(userId, trx)
+      const wasEnabled = await removeTotp(userId, trx)
       return {
         notify(context) {
-          if (isEnabled) sendNotice('totp-disabled', userId, { ...context, ...settings })
+          if (wasEnabled) sendNotice('totp-disabled', userId, { ...context, ...settings })
         },
       }
     },
@@ -40,16 +39,21 @@ export async function removeAdded({ userId, addedSince }: UndoneChange, trx: Aut
     // The email about an app is sent when it is confirmed.
     .where(({ eb, or }) => or([eb('confirmedAt', 'is', null), eb('confirmedAt', '>=', addedSince)]))
     .executeTakeFirst()
-  if (added !== undefined) return removeTotp(userId, trx)
+  if (added !== undefined) await removeTotp(userId, trx)
   const codes = db.deleteFrom('recoveryCode').where('userId', '=', userId)
   await codes.where('createdAt', '>=', addedSince).execute()
 }
 
-/** Removes the factor from an account, and from the proofs of its sessions. */
-export async function removeTotp(userId: string, trx: AuthTransaction): Promise<void> {
-  await withOwnTables(trx).deleteFrom('totp').where('userId', '=', userId).execute()
+/**
+ * Removes the factor from an account, and from the proofs of its sessions. Returns whether the account had
+ * it.
+ */
+export async function removeTotp(userId: string, trx: AuthTransaction): Promise<boolean> {
+  const apps = withOwnTables(trx).deleteFrom('totp').where('userId', '=', userId)
+  const app = await apps.returning('confirmedAt').executeTakeFirst()
   await deleteRecoveryCodes(trx, userId)
   await trustedDevices.forget(trx, userId)
   await deleteChallenges(trx, userId)
   await forgetMethods(trx, userId, METHODS)
+  return app !== undefined && app.confirmedAt !== null
 }

@@ -55,7 +55,7 @@ describe('removing the app', () => {
     expect(ended).toMatchObject([{ sessionId, cause: 'factor-changed', actorId: null }])
   })
 
-  test('keeps the other sessions if it is to', async () => {
+  test('keeps the other sessions with revokeOtherSessions: false', async () => {
     expect((await disable({ revokeOtherSessions: false })).status).toBe('200')
     expect(await statusOf(laptop)).toBe('200')
     expect((await audit()).map(({ type }) => type)).not.toContain('session.revoked')

@@ -1,7 +1,7 @@
-import { Button, Dialog, Flex, Radio, Text } from '@radix-ui/themes'
+import { Dialog, Flex, Radio, Text } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useAppAuth } from '../clients.ts'
-import { ActionButton } from '../ui/action-button.tsx'
+import { DialogActions } from '../ui/dialog-actions.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Problem } from '../ui/problem.tsx'
@@ -66,16 +66,7 @@ export function BanDialog({ user, isOpen, onOpenChange, onClosed }: BanDialogPro
             </Flex>
           </fieldset>
           <Problem error={ban.error} />
-          <Flex gap="3" justify="end">
-            <Dialog.Close>
-              <Button type="button" variant="soft" color="gray">
-                Cancel
-              </Button>
-            </Dialog.Close>
-            <ActionButton type="submit" variant="soft" color="red" isPending={ban.isPending}>
-              Ban
-            </ActionButton>
-          </Flex>
+          <DialogActions action="Ban" isPending={ban.isPending} />
         </Form>
       </Dialog.Content>
     </Dialog.Root>

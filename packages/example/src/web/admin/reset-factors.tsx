@@ -1,8 +1,9 @@
-import { Button, Dialog, Flex } from '@radix-ui/themes'
+import { Dialog } from '@radix-ui/themes'
 import { useSensitive } from '@sallyport/trpc/react'
 import { useState } from 'react'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
+import { DialogActions } from '../ui/dialog-actions.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Problem } from '../ui/problem.tsx'
@@ -45,16 +46,7 @@ export function ResetFactors({ user }: { readonly user: AdminUser }) {
             required
           />
           <Problem error={reset.error} />
-          <Flex gap="3" justify="end">
-            <Dialog.Close>
-              <Button type="button" variant="soft" color="gray">
-                Cancel
-              </Button>
-            </Dialog.Close>
-            <ActionButton type="submit" variant="soft" color="red" isPending={reset.isPending}>
-              Remove
-            </ActionButton>
-          </Flex>
+          <DialogActions action="Remove" isPending={reset.isPending} />
         </Form>
       </Dialog.Content>
     </Dialog.Root>

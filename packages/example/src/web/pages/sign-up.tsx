@@ -2,11 +2,10 @@ import { Card, Text } from '@radix-ui/themes'
 import { useMutation } from '@tanstack/react-query'
 import { useAppAuth } from '../clients.ts'
 import { useFormResult } from '../form-result.ts'
+import { AccountFields, readAccount } from '../ui/account-fields.tsx'
 import { ActionButton } from '../ui/action-button.tsx'
-import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { GuestLink, useNext } from '../ui/guest-link.tsx'
-import { NewPassword } from '../ui/new-password.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 
@@ -17,12 +16,7 @@ export function SignUp() {
   const sent = useFormResult(PATH)
   const next = useNext()
   const signUp = useMutation({
-    mutationFn: (form: FormData) =>
-      client.api.signUpEmail({
-        name: String(form.get('name')),
-        email: String(form.get('email')),
-        password: String(form.get('password')),
-      }),
+    mutationFn: (form: FormData) => client.api.signUpEmail(readAccount(form)),
   })
   return (
     <div className="narrow">
@@ -30,23 +24,7 @@ export function SignUp() {
       <Card size="3">
         <Form postTo={PATH} onFilled={(values) => signUp.mutate(values)}>
           <input type="hidden" name="next" value={sent?.values.next ?? next} />
-          <Field
-            label="Name"
-            name="name"
-            autoComplete="name"
-            maxLength={100}
-            defaultValue={sent?.values.name}
-            required
-          />
-          <Field
-            label="Email"
-            name="email"
-            type="email"
-            autoComplete="username"
-            defaultValue={sent?.values.email}
-            required
-          />
-          <NewPassword label="Password" name="password" />
+          <AccountFields values={sent?.values} />
           <Problem error={signUp.isIdle ? sent?.message : signUp.error} />
           <ActionButton type="submit" isPending={signUp.isPending}>
             Sign up
