@@ -2,7 +2,7 @@ import { Flex, Separator } from '@radix-ui/themes'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useAppAuth, useTRPC } from './clients.ts'
 import { EmailCode, type useCodeSignIn } from './email-code.tsx'
-import { askForPasskey } from './passkey-prompt.ts'
+import { usePasskeySignIn } from './passkey-sign-in.ts'
 import { openProvider, useProviderError } from './provider-result.ts'
 import { ActionButton } from './ui/action-button.tsx'
 import { Problem } from './ui/problem.tsx'
@@ -18,12 +18,7 @@ export function OtherWays({ next, withCode }: OtherWaysProps) {
   const trpc = useTRPC()
   const { data: demo } = useQuery(trpc.demo.queryOptions())
   const failure = useProviderError()
-  const withPasskey = useMutation({
-    mutationFn: async () => {
-      const response = await askForPasskey(await client.api.createPasskeySignInOptions())
-      return client.api.signInPasskey({ response })
-    },
-  })
+  const withPasskey = usePasskeySignIn()
   const withProvider = useMutation({
     mutationFn: () =>
       client.api.signInOauth({
@@ -41,7 +36,11 @@ export function OtherWays({ next, withCode }: OtherWaysProps) {
       <div className="stack">
         <Problem error={withPasskey.error ?? withProvider.error ?? withoutAccount.error ?? failure} />
         <Flex gap="3" wrap="wrap">
-          <ActionButton variant="soft" isPending={withPasskey.isPending} onClick={() => withPasskey.mutate()}>
+          <ActionButton
+            variant="soft"
+            isPending={withPasskey.isPending}
+            onClick={() => withPasskey.mutate(undefined)}
+          >
             Sign in with a passkey
           </ActionButton>
           {demo && (

@@ -129,7 +129,7 @@ test('organizations: create, invite, accept after a sign-up, switch', async () =
   const guest = await room.openBrowser()
   await guest.open(link)
   await guest.page.getByRole('link', { name: 'Create an account' }).click()
-  await guest.page.getByLabel('Name').fill('Grace')
+  await guest.page.getByLabel('Name', { exact: true }).fill('Grace')
   await guest.page.getByLabel('Email').fill(email)
   await guest.page.getByLabel('Password').fill(PASSWORD)
   await guest.page.getByRole('button', { name: 'Sign up' }).click()

@@ -21,8 +21,9 @@ describe('signing in and out', () => {
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     expect(await page.getByText('A note of mine').count()).toBe(0)
-    const cookies = await context.cookies()
-    expect(cookies.map(({ name }) => name)).toEqual(['service.device', 'service.device-email'])
+    const cookies = async () => (await context.cookies()).map(({ name }) => name)
+    // The page offers passkeys, which sets the last one.
+    await expect.poll(cookies).toEqual(['service.device', 'service.device-email', 'service.device-passkey'])
     expect(await titles()).toEqual(['Sign up', 'Notes', 'Signing out …', 'Sign in'])
   })
 

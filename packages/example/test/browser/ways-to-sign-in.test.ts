@@ -35,11 +35,11 @@ async function signOut(page: Page) {
   await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
 }
 
-/** Plugs in a device that confirms at once. */
+/** Plugs in a device. Returns a function that sets whether its user confirms everything at once. */
 async function plugInAuthenticator(page: Page) {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
       transport: 'internal',
@@ -49,6 +49,8 @@ async function plugInAuthenticator(page: Page) {
       automaticPresenceSimulation: true,
     },
   })
+  return (enabled: boolean) =>
+    devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
 }
 
 async function addPasskey(page: Page, name: string) {
@@ -66,7 +68,7 @@ async function ageSessions(...methods: ('oauth' | 'passkey')[]) {
 }
 
 test('a person of the demo provider adds a passkey, unlinks the provider, and signs in with the passkey', async () => {
-  const { page, open, mayLog } = await room.openBrowser()
+  const { page, open, titles, mayLog } = await room.openBrowser()
   await open('/account')
   await click(page, 'Sign in with the demo provider')
   await page.getByText('This provider is only for development').waitFor()
@@ -81,7 +83,7 @@ test('a person of the demo provider adds a passkey, unlinks the provider, and si
   await signInWithProvider(page, 'Alan')
   await page.getByRole('banner').getByText('alan@example.com').waitFor()
 
-  await plugInAuthenticator(page)
+  const confirmAtOnce = await plugInAuthenticator(page)
   await addPasskey(page, 'Laptop')
   expect(await violationsOf(page)).toEqual([])
   await page.getByLabel('Passkey', { exact: true }).fill('Old laptop')
@@ -89,10 +91,17 @@ test('a person of the demo provider adds a passkey, unlinks the provider, and si
   await click(page, 'Unlink')
   await page.getByRole('button', { name: 'Link the demo provider' }).waitFor()
 
+  await confirmAtOnce(false)
   await signOut(page)
   await open('/sign-in?next=/account')
+  expect(await violationsOf(page)).toEqual([])
+  await confirmAtOnce(true)
   await click(page, 'Sign in with a passkey')
   await page.getByRole('banner').getByText('alan@example.com').waitFor()
+  await click(page, 'Sign out')
+  // The browser offers the passkey in the username field, where the user confirms it.
+  const pages = async () => (await titles()).filter((title) => title !== 'Signing out …')
+  await expect.poll(pages).toEqual(['Sign in', 'Account', 'Sign in', 'Account'])
   expect(await page.getByLabel('Passkey', { exact: true }).inputValue()).toBe('Old laptop')
   // Codes go to verified addresses only.
   const alan = room.db
@@ -115,24 +124,29 @@ test('a user with a password links the provider, and a passkey completes both si
   await click(page, 'Link the demo provider')
   await continueAs(page, 'Barbara')
   await page.getByRole('button', { name: 'Unlink' }).waitFor()
-  await plugInAuthenticator(page)
+  const confirmAtOnce = await plugInAuthenticator(page)
   await addPasskey(page, 'Laptop')
 
+  await confirmAtOnce(false)
   mayLog(logOf(401))
   await signOut(page)
   await open('/sign-in?next=/account')
   await signInWithProvider(page, 'Barbara')
   await page.getByRole('button', { name: 'Confirm with a passkey' }).waitFor()
   expect(page.url()).not.toMatch(/challenge|error/)
+  await confirmAtOnce(true)
   await click(page, 'Confirm with a passkey')
   await page.getByRole('banner').getByText(email).waitFor()
 
+  await confirmAtOnce(false)
   await signOut(page)
   await open('/sign-in')
   mayLog(logOf(403))
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(PASSWORD)
   await click(page, 'Sign in')
+  await page.getByRole('button', { name: 'Confirm with a passkey' }).waitFor()
+  await confirmAtOnce(true)
   await click(page, 'Confirm with a passkey')
   await page.getByRole('banner').getByText(email).waitFor()
 })

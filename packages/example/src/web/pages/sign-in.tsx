@@ -54,7 +54,7 @@ export function SignIn() {
               <Field
                 label="Email or username"
                 name="email"
-                autoComplete="username"
+                autoComplete="username webauthn"
                 defaultValue={sent?.values.email}
                 required
               />
