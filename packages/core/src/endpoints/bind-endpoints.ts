@@ -42,11 +42,10 @@ export function createEndpointServer(definition: AuthDefinition, database: AnyDa
     throw new ConfigurationError(
       'sessionCookie is set, so another library signs users in. Remove it from the configuration of these endpoints.',
     )
-  const unable = definition.plugins.find(({ needsEncryptionKeys }) => needsEncryptionKeys)
-  if (unable !== undefined && definition.encryptionKeys === null)
-    throw new ConfigurationError(
-      `ENCRYPTION_KEYS is not set, and ${unable.id} needs it. Create a key with "openssl rand -base64 32", and pass it to defineAuth({ encryptionKeys }).`,
-    )
+  for (const { missing } of definition.plugins) {
+    const setting = missing?.(definition) ?? null
+    if (setting !== null) throw new ConfigurationError(setting)
+  }
   const unread = unreadColumns(columnsOf(definition), database.columns)
   if (unread.length > 0)
     throw new ConfigurationError(

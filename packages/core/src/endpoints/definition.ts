@@ -43,8 +43,11 @@ export interface AuthPlugin<
   readonly secondFactor?: SecondFactor
   /** Remembers the browsers that sign in, by any plugin. */
   readonly browsers?: BrowserMemory
-  /** True if it encrypts secrets: `createAuth` then throws without `encryptionKeys`. @default false */
-  readonly needsEncryptionKeys?: boolean
+  /**
+   * Returns which setting is missing, or null. `createAuth` throws it as a `ConfigurationError` when the
+   * database is open: the plugin itself must not, because a build has no secrets.
+   */
+  readonly missing?: (definition: Pick<AuthDefinition, 'encryptionKeys'>) => string | null
 }
 
 /** The app's own columns and hook, as the last plugin of its definition. */

@@ -1,5 +1,6 @@
 import { isAuthError } from '@sallyport/core'
 import { headers } from 'next/headers.js'
+import { connection } from 'next/server.js'
 import { cache } from 'react'
 import type { StoreContext } from '../server/context.ts'
 import { getSession } from '../server/get-session.ts'
@@ -32,6 +33,8 @@ export function createGetPage<Context extends StoreContext>({
   }
 
   const getPage = cache(async () => {
+    // Not in a prerender, where Next.js rejects the current time.
+    await connection()
     const sent = await headers()
     const page = await serverAuth(sent, { remoteAddress: addressOf(sent) })
     if (page.state.status === 'authenticated')

@@ -49,6 +49,29 @@ test('a Server Action runs with the same guards, and sets the cookie of a refres
   return proveActions(tour.app)
 })
 
+test('a visitor signs up, out, and in on the page that init writes', async (context) => {
+  if (typeof browser === 'string') return context.skip(browser)
+  const page = await browser.newPage()
+  const email = 'grace.hopper+navy@mail.example.com'
+  const submit = async (name: string, password: string) => {
+    await page.goto(`${server.origin}/sign-in`)
+    await page.getByPlaceholder('Email').fill(email)
+    await page.getByPlaceholder('Password').fill(password)
+    await page.getByRole('button', { name }).click()
+  }
+  await submit('Sign up', 'short')
+  await page.getByRole('alert').getByText('The request is not valid: password').waitFor()
+  expect(await page.getByPlaceholder('Email').inputValue()).toBe(email)
+  for (const name of ['Sign up', 'Sign in']) {
+    await submit(name, 'a long enough password')
+    await page.waitForURL(`${server.origin}/`)
+    await page.goto(`${server.origin}/sign-in`)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  }
+  await page.context().close()
+})
+
 describe('Hydrated', () => {
   /** Opens a page in a new browser, and holds the requests of the router for other pages. */
   async function open(context: TestContext, path: string) {
@@ -118,6 +141,6 @@ describe('Hydrated', () => {
 })
 
 test('the server reports nothing but the rejected actions', () => {
-  const errors = server.output().match(/⨯.*/g) ?? []
+  const errors = server.output().match(/(?:⨯|Route ").*/g) ?? []
   expect(errors.filter((error) => !/TRPCError|Invalid Server Actions request/.test(error))).toEqual([])
 })

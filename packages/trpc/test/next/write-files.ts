@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { SIGN_IN_PAGE } from '../../../core/src/cli/init/next/sign-in-page.ts'
 import { readDocuments } from '../documents/read-documents.ts'
 
 /** The tsconfig.json of create-next-app. */
@@ -34,6 +35,7 @@ const TSCONFIG = {
 
 /** Files that the guide doesn't have. */
 const FILES = {
+  'app/sign-in/page.tsx': SIGN_IN_PAGE,
   'app/me/me.tsx': `'use client'
 
 import { useSuspenseQuery } from '@tanstack/react-query'

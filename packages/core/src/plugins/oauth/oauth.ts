@@ -36,7 +36,7 @@ export interface OauthPlugin extends AuthPlugin<OauthEndpoints, Record<never, ne
  * Adds sign-in at OpenID and OAuth 2 providers. Needs `openid-client`. Register
  * `<baseUrl>/api/auth/callback/<name>` as the callback URL at each provider.
  * @example oauth({ providers: { github: { clientId: env.GITHUB_ID, clientSecret: env.GITHUB_SECRET } } })
- * @throws ConfigurationError if a provider or a limit is invalid
+ * @throws ConfigurationError if a provider or a limit is invalid; `createAuth` throws if one is incomplete
  */
 export function oauth(options: OauthOptions): OauthPlugin {
   const entries = Object.entries(options.providers).map(([id, provider]) => [
@@ -56,6 +56,7 @@ export function oauth(options: OauthOptions): OauthPlugin {
     reasons: OAUTH_ERRORS,
     migrations,
     expiringTables: ['oauthFlow', 'oauthCode'],
+    missing: () => Object.values(providers).find(({ missing }) => missing !== null)?.missing ?? null,
     canSignIn: (userId, db) => hasProvider(userId, db, settings),
     getProviderToken: createTokenReader(providers),
     async onChange(event, trx) {

@@ -16,11 +16,13 @@ export interface Provider extends OauthProviderOptions {
   /** Whether it returns ID tokens. */
   readonly isOpenId: boolean
   readonly scopes: readonly string[]
+  /** The setting that is missing, for `createAuth`. */
+  readonly missing: string | null
   /** Discovers the metadata once. @throws EndpointError `PROVIDER_UNAVAILABLE` */
   connect(): Promise<client.Configuration>
 }
 
-/** @throws ConfigurationError naming what is missing or invalid */
+/** @throws ConfigurationError naming what is invalid */
 export function createProvider(id: string, options: OauthProviderOptions): Provider {
   if (!/^[a-z0-9-]{1,40}$/.test(id) || id === CREDENTIAL)
     throw new ConfigurationError(
@@ -29,16 +31,10 @@ export function createProvider(id: string, options: OauthProviderOptions): Provi
   const preset: Preset = (Object.hasOwn(PRESETS, id) ? PRESETS[id] : undefined) ?? {}
   const merged = { ...preset, ...options }
   const { authorizationEndpoint, tokenEndpoint, userInfoEndpoint, issuer, clientId } = merged
-  if (!clientId) throw new ConfigurationError(`oauth: providers.${id}.clientId is missing`)
-  if (!merged.clientSecret) throw new ConfigurationError(`oauth: providers.${id}.clientSecret is missing`)
   const isOpenId = authorizationEndpoint === undefined
   const urls = isOpenId ? { issuer } : { authorizationEndpoint, tokenEndpoint, userInfoEndpoint }
   for (const [name, url] of Object.entries(urls)) {
-    if (url === undefined)
-      throw new ConfigurationError(
-        `oauth: providers.${id} needs ${name}. Only ${Object.keys(PRESETS).join(', ')} are presets.`,
-      )
-    requireSecureUrl(`oauth: providers.${id}.${name}`, url)
+    if (url) requireSecureUrl(`oauth: providers.${id}.${name}`, url)
   }
   let connected: Promise<client.Configuration> | undefined
   return {
@@ -46,6 +42,7 @@ export function createProvider(id: string, options: OauthProviderOptions): Provi
     id,
     isOpenId,
     scopes: merged.scopes ?? (isOpenId ? DEFAULT_SCOPES : []),
+    missing: missingSetting(id, urls, { clientId, clientSecret: merged.clientSecret }),
     connect() {
       connected ??= configure(merged, preset).catch((cause: unknown) => {
         // The next sign-in tries again.
@@ -55,6 +52,17 @@ export function createProvider(id: string, options: OauthProviderOptions): Provi
       return connected
     },
   }
+}
+
+function missingSetting(
+  id: string,
+  urls: Readonly<Record<string, string | undefined>>,
+  secrets: Readonly<Record<string, unknown>>,
+): string | null {
+  const [url, secret] = [urls, secrets].map((values) => Object.keys(values).find((name) => !values[name]))
+  if (url !== undefined)
+    return `oauth: providers.${id} needs ${url}. Only ${Object.keys(PRESETS).join(', ')} are presets.`
+  return secret === undefined ? null : `oauth: providers.${id}.${secret} is missing`
 }
 
 async function configure(options: OauthProviderOptions, { repair }: Preset): Promise<client.Configuration> {

@@ -18,6 +18,9 @@ export type TotpEndpoints = {
   readonly reauthenticateTotp: ReturnType<typeof reauthenticateTotp>
 }
 
+const NO_KEYS =
+  'ENCRYPTION_KEYS is not set, and totp needs it. Create a key with "openssl rand -base64 32", and pass it to defineAuth({ encryptionKeys }).'
+
 const TRUSTED_DEVICE_SECONDS = 30 * 24 * 60 * 60
 
 /**
@@ -40,7 +43,7 @@ export function totp(options: TotpOptions): AuthPlugin<TotpEndpoints, Record<nev
     migrations,
     expiringTables: ['trustedDevice'],
     secondFactor: secondFactor(settings),
-    needsEncryptionKeys: true,
+    missing: ({ encryptionKeys }) => (encryptionKeys === null ? NO_KEYS : null),
     async onChange(event, trx) {
       // The user may do this because someone else has their password, or their browser.
       const isSuspect =

@@ -1,5 +1,6 @@
 import type { OauthProviderOptions } from '@sallyport/core/plugins/oauth'
 import { oauth } from '@sallyport/core/plugins/oauth'
+import { createTestAuth } from '@sallyport/core/testing'
 import { describe, expect, test } from 'vitest'
 import { ACME, createOauthAuth } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
@@ -178,15 +179,7 @@ describe('the preset', () => {
 
 describe('the options', () => {
   test.each([
-    ['an unknown preset', { acme: CLIENT }, 'providers.acme needs issuer'],
-    ['no id', { google: { ...CLIENT, clientId: '' } }, 'providers.google.clientId is missing'],
-    ['no secret', { google: { ...CLIENT, clientSecret: '' } }, 'providers.google.clientSecret is missing'],
     ['plain http', { acme: { ...CLIENT, issuer: 'http://acme.example' } }, 'acme.issuer must be https'],
-    [
-      'half of the endpoints',
-      { acme: { ...CLIENT, authorizationEndpoint: 'https://acme.example' } },
-      'needs tokenEndpoint',
-    ],
     [
       'the name of the password',
       { credential: { ...CLIENT, issuer: 'https://acme.example' } },
@@ -195,6 +188,20 @@ describe('the options', () => {
     ['a name that is no path', { 'a/b': { ...CLIENT, issuer: 'https://acme.example' } }, "isn't a valid"],
   ])('with %s are rejected', (_name, providers, message) => {
     expect(() => oauth({ providers })).toThrow(message)
+  })
+
+  test.each([
+    ['an unknown preset', { acme: CLIENT }, 'providers.acme needs issuer'],
+    ['no id', { google: { ...CLIENT, clientId: '' } }, 'providers.google.clientId is missing'],
+    ['no secret', { google: { ...CLIENT, clientSecret: '' } }, 'providers.google.clientSecret is missing'],
+    [
+      'half of the endpoints',
+      { acme: { ...CLIENT, authorizationEndpoint: 'https://acme.example' } },
+      'needs tokenEndpoint',
+    ],
+  ])('with %s are rejected at the start of the server, not in a build', async (_name, providers, message) => {
+    const plugins = [oauth({ providers })]
+    await expect(createTestAuth({ plugins })).rejects.toThrow(message)
   })
 
   test('may have a function that returns the secret', async () => {

@@ -8,30 +8,39 @@ import type { auth } from '../../context'
 
 export default function SignInPage() {
   const { client, isAuthenticated, signOut } = useAuth<AuthClient<typeof auth.api>>()
-  const [rejection, submit, isPending] = useActionState(async (_before: string, form: FormData) => {
+  const [failed, submit, isPending] = useActionState(async (_before: unknown, form: FormData) => {
     const email = String(form.get('email'))
     const input = { email, password: String(form.get('password')), redirectTo: '/' }
     try {
-      if (form.get('action') === 'sign-up') await client.api.signUpEmail({ ...input, name: email })
+      // A name can't look like a link, such as one with a dot.
+      const name = email.replace(/@.*/, '').replaceAll('.', ' ')
+      if (form.get('action') === 'sign-up') await client.api.signUpEmail({ ...input, name })
       else await client.api.signInEmail(input)
-      return ''
+      return null
     } catch (error) {
-      if (error instanceof AuthClientError) return [error.message, ...error.fields].join(' ')
-      throw error
+      if (!(error instanceof AuthClientError)) throw error
+      return { email, reason: [error.message, error.fields.join(', ')].filter(Boolean).join(': ') }
     }
-  }, '')
+  }, null)
   if (isAuthenticated) return <button onClick={signOut}>Sign out</button>
   return (
     <form action={submit}>
-      <input name="email" type="email" autoComplete="username" placeholder="Email" required />
-      <input name="password" type="password" autoComplete="current-password" placeholder="Password" required />
+      <input
+        name="email"
+        type="email"
+        autoComplete="username"
+        placeholder="Email"
+        defaultValue={failed?.email}
+        required
+      />
+      <input name="password" type="password" autoComplete="current-password" placeholder="Password (8 characters or more)" required />
       <button name="action" value="sign-in" disabled={isPending}>
         Sign in
       </button>
       <button name="action" value="sign-up" disabled={isPending}>
         Sign up
       </button>
-      <p role="alert">{rejection}</p>
+      <p role="alert">{failed?.reason}</p>
     </form>
   )
 }
