@@ -6,6 +6,7 @@ import type { AuthDefinition } from '../endpoints/definition.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { addDatabaseOptions, type DatabaseOptions, withDatabase } from './database.ts'
 import { importModule, loadDefinition } from './load-definition.ts'
+import { modulePath } from './options.ts'
 
 /** The actor in the records of `sallyport user` and `sallyport sessions`. */
 export const ACTOR = 'cli'
@@ -29,14 +30,14 @@ interface ContextModule {
 }
 
 export function addAppOptions(command: Command): Command {
-  return addContextOptions(command, 'src/auth.ts').option('--json', 'print JSON, also for errors')
+  return addContextOptions(command, modulePath('auth.ts')).option('--json', 'print JSON, also for errors')
 }
 
 export function addContextOptions(command: Command, auth?: string): Command {
   return addDatabaseOptions(command, auth).option(
     '--context <path>',
     'module that opens the database, unless --database names it',
-    'src/context.ts',
+    modulePath('context.ts'),
   )
 }
 

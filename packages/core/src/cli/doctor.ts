@@ -6,7 +6,7 @@ import { isSecureUrl } from '../protocol/settings.ts'
 import type { Violation } from './doctor/boundary.ts'
 import { explain, usageError } from './errors.ts'
 import { loadDefinition, requirePackage } from './load-definition.ts'
-import { addDefinitionOptions, addExamples, schemaOption } from './options.ts'
+import { addDefinitionOptions, addExamples, modulePath, schemaOption } from './options.ts'
 
 interface DoctorOptions {
   readonly auth: string
@@ -31,9 +31,9 @@ interface CheckReport {
 /** In the order of the report. */
 const CHECKS = { configuration, keys, boundary, database }
 
-const RUNTIME = 'src/get-auth.ts'
+const RUNTIME = modulePath('get-auth.ts')
 /** The module that an app with Better Auth has instead. */
-const GUARD = 'src/guard.ts'
+const GUARD = modulePath('guard.ts')
 
 /** The checks that run without arguments. That of the database runs on request. */
 const DEFAULT_CHECKS = ['configuration', 'keys', 'boundary']
@@ -44,11 +44,11 @@ export function addDoctorCommand(program: Command): void {
     .addArgument(
       new Argument('[checks...]', 'what to check (default: all but database)').choices(Object.keys(CHECKS)),
     )
-    .option('--entry <path>', 'module that starts the server', 'src/server.ts')
-    .option('--procedures <path>', 'module with the procedure builders', 'src/procedures.ts')
-    .option('--action <path>', 'module with the action builder', 'src/authed-action.ts')
+    .option('--entry <path>', 'module that starts the server', modulePath('server.ts'))
+    .option('--procedures <path>', 'module with the procedure builders', modulePath('procedures.ts'))
+    .option('--action <path>', 'module with the action builder', modulePath('authed-action.ts'))
     .option('--runtime <path>', 'module that exports getAuth, or the guard of Better Auth', RUNTIME)
-    .option('--context <path>', 'module that opens the database', 'src/context.ts')
+    .option('--context <path>', 'module that opens the database', modulePath('context.ts'))
     .option('-d, --database [url]', 'check the database, which it never changes (default: of --context)')
     .addOption(schemaOption())
     .option('--json', 'print JSON, also for errors')

@@ -82,11 +82,15 @@ const NOTHING_ADDED = databaseFile({ user: {}, session: {} }, {})
 /** Loads a definition that may import the file before it exists. Cleans up, even on exit. */
 async function withPlaceholder<Result>(path: string, load: () => Promise<Result>): Promise<Result> {
   if (fs.existsSync(path)) return load()
-  const isNewFolder = write(path, NOTHING_ADDED)
+  const created = write(path, NOTHING_ADDED)
   const remove = () => {
     // Another process may have written the real file.
     if (readText(path) === NOTHING_ADDED) fs.rmSync(path)
-    if (isNewFolder && fs.readdirSync(dirname(path)).length === 0) fs.rmdirSync(dirname(path))
+    let folder = dirname(resolve(path))
+    while (created !== undefined && folder.startsWith(created) && fs.readdirSync(folder).length === 0) {
+      fs.rmdirSync(folder)
+      folder = dirname(folder)
+    }
   }
   process.once('exit', remove)
   try {
@@ -102,12 +106,12 @@ function readText(path: string): string | null {
   return fs.existsSync(path) ? fs.readFileSync(path, 'utf8').replaceAll('\r\n', '\n') : null
 }
 
-/** Replaces the file atomically. Returns whether it created the folder. */
-function write(path: string, text: string): boolean {
+/** Replaces the file atomically. Returns the outermost folder that it created. */
+function write(path: string, text: string): string | undefined {
   // An absolute path: with a relative one Node never returns if the working directory was removed.
-  const isNewFolder = fs.mkdirSync(dirname(resolve(path)), { recursive: true }) !== undefined
+  const created = fs.mkdirSync(dirname(resolve(path)), { recursive: true })
   const temporary = `${path}.${process.pid}.tmp`
   fs.writeFileSync(temporary, text)
   fs.renameSync(temporary, path)
-  return isNewFolder
+  return created
 }

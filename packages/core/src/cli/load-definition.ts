@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import * as nodeModule from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AuthDefinition } from '../endpoints/definition.ts'
@@ -7,9 +8,32 @@ import { messageOf } from './errors.ts'
 
 /** Imports a module of the app. @throws ConfigurationError that says why it can't be loaded */
 export function importModule<Module>(path: string): Promise<Module> {
+  resolveLikeBundlers()
   return import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
     const hint = isMissingModule(cause) ? TSX : ''
     throw new ConfigurationError(`${path} could not be loaded: ${messageOf(cause)}${hint}`, { cause })
+  })
+}
+
+const ENDINGS = ['.ts', '/index.ts']
+let isRegistered = false
+
+/** Finds the app's modules without file extensions, as bundlers do. Node 20 can't, and needs tsx anyway. */
+function resolveLikeBundlers(): void {
+  if (isRegistered) return
+  isRegistered = true
+  nodeModule.registerHooks?.({
+    resolve(specifier, context, next) {
+      try {
+        return next(specifier, context)
+      } catch (error) {
+        const { parentURL } = context
+        const isThere = (ending: string) => existsSync(new URL(specifier + ending, parentURL))
+        const ending = /^\.{1,2}\//.test(specifier) ? ENDINGS.find(isThere) : undefined
+        if (ending === undefined) throw error
+        return next(specifier + ending, context)
+      }
+    },
   })
 }
 
@@ -25,7 +49,7 @@ export async function loadDefinition(path: string): Promise<AuthDefinition> {
 }
 
 const TSX =
-  '. Node needs file extensions, and resolves no path aliases. If your bundler finds the module, run "npm i -D tsx", and set NODE_OPTIONS="--import tsx".'
+  '. Node resolves no path aliases, and before Node 22.15 needs file extensions. If your bundler finds the module, run "npm i -D tsx", and set NODE_OPTIONS="--import tsx".'
 
 function isMissingModule(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'

@@ -1,9 +1,14 @@
+import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+
+/** Returns the path of a module of the app: in `src`, or beside `package.json` if the app has no `src`. */
+export const modulePath = (file: string): string =>
+  existsSync(file) && !existsSync(`src/${file}`) ? file : `src/${file}`
 
 /** Adds `--auth` with the usual path, and `--env`. */
 export function addDefinitionOptions(command: Command): Command {
   return command
-    .option('--auth <path>', 'module with the auth definition', 'src/auth.ts')
+    .option('--auth <path>', 'module with the auth definition', modulePath('auth.ts'))
     .addOption(envFile())
 }
 

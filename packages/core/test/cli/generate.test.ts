@@ -69,6 +69,31 @@ describe('sallyport generate', () => {
     expect(existsSync(join(root, 'src/generated'))).toBe(false)
   })
 
+  test('finds auth.ts beside package.json, and modules without file extensions, as init writes them', async ({
+    expect,
+  }) => {
+    const root = writeApp(directory, {
+      'package.json': '{ "type": "module" }',
+      'auth.ts': `
+        import { plugins } from './plugins'
+        import { authColumns } from './generated/database'
+        export const used = authColumns.user
+        export default { plugins }`,
+      'plugins/index.ts': `export const { plugins } = ${DEFINITION}`,
+    })
+    const wrote = { code: 0, stdout: 'wrote generated/database.ts\n', stderr: '' }
+    expect(await generate(root)).toEqual(wrote)
+    expect(generated(root, 'generated/database.ts')).toContain('nickname')
+  })
+
+  test('a failure leaves no folder behind', async ({ expect }) => {
+    const root = writeApp(directory, { 'package.json': '{ "type": "module" }' })
+    const { code, stderr } = await generate(root)
+    expect(code).toBe(1)
+    expect(stderr).toContain("src/auth.ts doesn't exist")
+    expect(readdirSync(root)).toEqual(['package.json'])
+  })
+
   test('exits although the definition left a timer and a watcher open', async ({ expect }) => {
     const root = appWith({
       'src/auth.ts': `
