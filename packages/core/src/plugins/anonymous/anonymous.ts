@@ -45,7 +45,8 @@ export function anonymous(
     migrations,
     userColumns,
     async onChange(event, trx) {
-      if (!GIVES_WAY_IN.has(event.type)) return
+      const isUseless = event.type === 'user.password-changed' && settings.password?.requireVerified
+      if (isUseless || !GIVES_WAY_IN.has(event.type)) return
       const users = withOwnTables(trx).updateTable('user').set({ isAnonymous: false })
       await users.where('id', '=', event.userId).where('isAnonymous', '=', true).execute()
     },

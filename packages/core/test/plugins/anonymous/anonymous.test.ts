@@ -289,6 +289,26 @@ describe('upgrading with requireVerified', async () => {
     await strict.sent('new-sign-in', ada.email)
   })
 
+  test('keeps the user anonymous until then, so they can correct the email', async () => {
+    const { browser } = await signedIn(strict.open())
+    const isAnonymous = async () => (await browser.call('getSession')).body
+    const [mistyped, ada] = [newAccount(), newAccount()]
+    const { password } = mistyped
+    const calls = [
+      ['upgradeAnonymous', mistyped],
+      ['changePassword', { currentPassword: password, newPassword: `${password} again` }],
+      ['upgradeAnonymous', ada],
+    ] as const
+    for (const [name, input] of calls) {
+      expect((await browser.call(name, input)).status).toBe('200')
+      expect(await isAnonymous()).toMatchObject({ user: { isAnonymous: true, emailVerified: false } })
+    }
+    const link = await strict.sent('change-email', ada.email)
+    await browser.call('verifyEmail', { token: 'token' in link ? link.token : '' })
+    expect(await isAnonymous()).toMatchObject({ user: { isAnonymous: false, email: ada.email } })
+    await strict.sent('change-email', mistyped.email)
+  })
+
   test('responds to a taken email as to a new one, and sends its owner a notice', async () => {
     const { browser } = await signedIn(strict.open())
     const { email } = await strict.auth.createUser()
