@@ -44,9 +44,12 @@ export interface NextAuth<Router extends AnyTRPCRouter>
   readonly actionCaller: ReturnType<Router['createCaller']>
 }
 
+const NO_ADDRESS =
+  'createNextAuth: without addressHeader, all visitors share the rate limits of one address, and one of them can lock out the others. Set it to the header in which your proxy or platform sends the address, such as x-real-ip.'
+
 /**
  * Creates the exports of a `route.ts`, and the functions that call the router from pages and Server Actions.
- * Without `addressHeader`, no rate limit uses an address. {@link createProxy} must run before pages, because
+ * Without `addressHeader`, all visitors share the rate limits of one address. {@link createProxy} must run before pages, because
  * server components can't set cookies.
  *
  * @throws ConfigurationError if neither `auth` nor `token` is set
@@ -80,7 +83,12 @@ export function createNextAuth({
     endpoint,
     createContext: (http) => createContext({ ...contexts.http(http), headers: http.req.headers }),
   })
-  const handle = (request: Request) => handler(request, { remoteAddress: addressOf(request.headers) })
+  let isQuiet = addressHeader !== undefined || process.env.NODE_ENV !== 'production'
+  const handle = (request: Request) => {
+    if (!isQuiet) console.warn(NO_ADDRESS)
+    isQuiet = true
+    return handler(request, { remoteAddress: addressOf(request.headers) })
+  }
 
   const headerContext = (headers: Headers, method: 'GET' | 'POST') => {
     const remoteAddress = addressOf(headers)

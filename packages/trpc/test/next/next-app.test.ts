@@ -140,6 +140,10 @@ describe('Hydrated', () => {
   })
 })
 
+test('the server warns once that visitors share rate limits', () => {
+  expect(server.output().match(/without addressHeader/g)).toHaveLength(1)
+})
+
 test('the server reports nothing but the rejected actions', () => {
   const errors = server.output().match(/(?:⨯|Route ").*/g) ?? []
   expect(errors.filter((error) => !/TRPCError|Invalid Server Actions request/.test(error))).toEqual([])

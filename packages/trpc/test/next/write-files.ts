@@ -153,9 +153,10 @@ const LINKS = `splitLink({
 /** Returns the app of docs/nextjs.md, with a page for everyone and more procedures. */
 export function readApp(): Map<string, string> {
   const pages = readDocuments().filter(({ path }) => ['README.md', 'docs/nextjs.md'].includes(path))
-  const files = new Map<string, string>(Object.entries(FILES))
+  const files = new Map<string, string>()
   for (const { name, code } of pages.flatMap(({ blocks }) => blocks))
     if (name && /\.tsx?$/.test(name)) files.set(name, code.replaceAll(/( from '\.[^']*)\.tsx?'/g, "$1'"))
+  for (const [name, code] of Object.entries(FILES)) files.set(name, code)
   const router = files.get('router.ts') ?? ''
   files.set(
     'router.ts',

@@ -31,6 +31,8 @@ export const { GET, OPTIONS, POST, actionCaller, getPage, pageContext } = create
   config: authConfig,
   router: appRouter,
   createContext,
+  // In production: the header in which your proxy or platform sends the client's address.
+  // addressHeader: 'x-real-ip',
 })
 export const getQueryClient = cache(() => new QueryClient())
 export const trpc = createTRPCOptionsProxy({
@@ -71,7 +73,7 @@ import type { ReactNode } from 'react'
 import type { auth } from '../context'
 import type { AppRouter } from '../router'
 
-export const { TRPCProvider, useTRPC } = createTRPCContext<AppRouter>()
+export const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRouter>()
 
 function createClients(hydrate: HydrationState) {
   const client = createAuthClient<typeof auth.api>({ hydrate })
