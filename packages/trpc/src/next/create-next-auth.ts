@@ -49,8 +49,8 @@ const NO_ADDRESS =
 
 /**
  * Creates the exports of a `route.ts`, and the functions that call the router from pages and Server Actions.
- * Without `addressHeader`, all visitors share the rate limits of one address. {@link createProxy} must run before pages, because
- * server components can't set cookies.
+ * Without `addressHeader`, all visitors share the rate limits of one address. {@link createProxy} must run
+ * before pages, because server components can't set cookies.
  *
  * @throws ConfigurationError if neither `auth` nor `token` is set
  * @example
