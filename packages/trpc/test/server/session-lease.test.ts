@@ -392,6 +392,15 @@ describe('a store that does not respond', () => {
     expect(rejected).toEqual(['SESSIONS_UNAVAILABLE'])
   })
 
+  test('is not queried again once the last subscriber has left, and no timer waits for it', async () => {
+    const { lease } = await subscribeTo(await auth.signIn())
+    sessions.answer = isDown
+    await pass(2_050)
+    const timers = vi.getTimerCount()
+    lease.end()
+    expect(vi.getTimerCount()).toBe(timers - 1)
+  })
+
   test('ends the stream at once after an announced revocation', async () => {
     const signedIn = await auth.signIn()
     const { rejected } = await subscribeTo(signedIn)
@@ -457,11 +466,28 @@ describe('an event', () => {
     expect(rejected).toEqual(['SESSION_NOT_FOUND'])
   })
 
-  test('has a delay that ends with the read that rejects the session, not with one that began before', async () => {
+  function measured() {
     const record = vi.fn<(...measurement: unknown[]) => void>()
     const telemetry = { record, count() {}, open() {} } as unknown as NonNullable<AuthConfig['telemetry']>
     const quiet = { ...telemetry, trace: (_operation: unknown, work: () => unknown) => work() }
-    const config = { ...auth.config, telemetry: { ...quiet, background: quiet } as typeof telemetry }
+    return {
+      record,
+      config: { ...auth.config, telemetry: { ...quiet, background: quiet } as typeof telemetry },
+    }
+  }
+
+  test('of an idle socket measures no age of a lease, which only streams have', async () => {
+    const { record, config } = measured()
+    const signedIn = await auth.signIn()
+    await subscribeTo(signedIn, { config, emits: false })
+    feed.publish(signedIn)
+    await pass(1)
+    expect(auth.lookups.count).toBe(1)
+    expect(record.mock.calls.filter(([name]) => name === 'leaseAge')).toEqual([])
+  })
+
+  test('has a delay that ends with the read that rejects the session, not with one that began before', async () => {
+    const { record, config } = measured()
     const signedIn = await auth.signIn()
     await subscribeTo(signedIn, { config })
     const answer = holdAnswers()
