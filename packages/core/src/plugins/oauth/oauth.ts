@@ -1,4 +1,5 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
+import type { Endpoint } from '../../endpoints/endpoint.ts'
 import { rateLimits } from '../internal.ts'
 import { hasProvider, listAccounts, removeAdded, unlinkAccount } from './accounts.ts'
 import { reauthenticateOauthCode, signInOauthCode } from './app-code.ts'
@@ -9,20 +10,29 @@ import type { ProviderToken, ProviderTokenQuery } from './provider-tokens.ts'
 import { createTokenReader } from './provider-tokens.ts'
 import { createProvider } from './providers.ts'
 import type { Settings } from './settings.ts'
-import { linkAccount, reauthenticateOauth, signInOauth } from './start.ts'
+import {
+  type AppOauthInput,
+  type BeginOauthInput,
+  linkAccount,
+  type OauthUrlResponse,
+  reauthenticateOauth,
+  type SignInOauthInput,
+  signInOauth,
+} from './start.ts'
 import { migrations } from './tables.ts'
 
-export type OauthEndpoints = {
-  readonly signInOauth: ReturnType<typeof signInOauth>
+export type OauthEndpoints<Name extends string = string> = {
+  readonly signInOauth: Endpoint<SignInOauthInput<Name>, OauthUrlResponse, true>
   readonly signInOauthCode: ReturnType<typeof signInOauthCode>
-  readonly reauthenticateOauth: ReturnType<typeof reauthenticateOauth>
+  readonly reauthenticateOauth: Endpoint<AppOauthInput<Name>, OauthUrlResponse, true>
   readonly reauthenticateOauthCode: ReturnType<typeof reauthenticateOauthCode>
-  readonly linkAccount: ReturnType<typeof linkAccount>
+  readonly linkAccount: Endpoint<BeginOauthInput<Name>, OauthUrlResponse, true>
   readonly listAccounts: ReturnType<typeof listAccounts>
   readonly unlinkAccount: ReturnType<typeof unlinkAccount>
 }
 
-export interface OauthPlugin extends AuthPlugin<OauthEndpoints, Record<never, never>> {
+export interface OauthPlugin<Name extends string = string>
+  extends AuthPlugin<OauthEndpoints<Name>, Record<never, never>> {
   /**
    * Returns a user's access token for the API of a provider, refreshed if it expires within a minute. For the
    * server's own code: it doesn't check who calls.
@@ -38,6 +48,7 @@ export interface OauthPlugin extends AuthPlugin<OauthEndpoints, Record<never, ne
  * @example oauth({ providers: { github: { clientId: env.GITHUB_ID, clientSecret: env.GITHUB_SECRET } } })
  * @throws ConfigurationError if a provider or a limit is invalid; `createAuth` throws if one is incomplete
  */
+export function oauth<Name extends string>(options: OauthOptions<Name>): OauthPlugin<Name>
 export function oauth(options: OauthOptions): OauthPlugin {
   const entries = Object.entries(options.providers).map(([id, provider]) => [
     id,

@@ -84,9 +84,9 @@ export interface AccountEmail {
 }
 
 /** The options of `oauth()`. */
-export interface OauthOptions {
+export interface OauthOptions<Name extends string = string> {
   /** By name, which is in the callback URL and in the table `account`: never change it. */
-  readonly providers: Readonly<Record<string, OauthProviderOptions>>
+  readonly providers: Readonly<Record<Name, OauthProviderOptions>>
   /**
    * URLs to which a sign-in may return, other than pages of `baseUrl`: compared as a whole. Such as the deep
    * link of an app, `com.example.app:/signed-in`. @default none

@@ -17,16 +17,16 @@ import { createFlow } from './flow.ts'
 import { requireTarget, resolveTarget } from './redirect-target.ts'
 import type { Settings } from './settings.ts'
 
-export interface BeginOauthInput {
+export interface BeginOauthInput<Name extends string = string> {
   /** The name of a provider, such as `github`. */
-  provider: string
+  provider: Name
   /** Where to return: a path of the app, or one of `redirects`. */
   redirectTo: string
   /** The page that gets `?error=CODE`. @default the page that called, or `redirectTo` */
   errorTo?: string
 }
 
-export interface AppOauthInput extends BeginOauthInput {
+export interface AppOauthInput<Name extends string = string> extends BeginOauthInput<Name> {
   /**
    * For an app: S256 of a random verifier (RFC 7636). `redirectTo`, which must be in `redirects`, then gets
    * `?code=`. The app sends it with the verifier to `signInOauthCode`, or to `reauthenticateOauthCode`.
@@ -34,7 +34,7 @@ export interface AppOauthInput extends BeginOauthInput {
   codeChallenge?: string
 }
 
-export interface SignInOauthInput extends AppOauthInput {
+export interface SignInOauthInput<Name extends string = string> extends AppOauthInput<Name> {
   /** If false, the cookies expire with the browser session, and the session after a day. @default true */
   rememberMe?: boolean
 }

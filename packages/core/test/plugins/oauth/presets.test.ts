@@ -1,7 +1,7 @@
 import type { OauthProviderOptions } from '@sallyport/core/plugins/oauth'
 import { oauth } from '@sallyport/core/plugins/oauth'
-import { createTestAuth } from '@sallyport/core/testing'
-import { describe, expect, test } from 'vitest'
+import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 import { ACME, createOauthAuth } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
 import { CLIENT } from './oidc-server.ts'
@@ -178,6 +178,14 @@ describe('the preset', () => {
 })
 
 describe('the options', () => {
+  test('name the providers that the endpoints accept', () => {
+    const plugin = oauth({ providers: { github: CLIENT, google: CLIENT } })
+    type Api = TestAuth<readonly [typeof plugin]>['api']
+    type Input = Parameters<Api['signInOauth'] | Api['linkAccount'] | Api['reauthenticateOauth']>[0]
+    expectTypeOf<Input['provider']>().toEqualTypeOf<'github' | 'google'>()
+    expect(plugin.endpoints).toHaveProperty('signInOauth')
+  })
+
   test.each([
     ['plain http', { acme: { ...CLIENT, issuer: 'http://acme.example' } }, 'acme.issuer must be https'],
     [
@@ -187,7 +195,7 @@ describe('the options', () => {
     ],
     ['a name that is no path', { 'a/b': { ...CLIENT, issuer: 'https://acme.example' } }, "isn't a valid"],
   ])('with %s are rejected', (_name, providers, message) => {
-    expect(() => oauth({ providers })).toThrow(message)
+    expect(() => oauth<string>({ providers })).toThrow(message)
   })
 
   test.each([
@@ -200,7 +208,7 @@ describe('the options', () => {
       'needs tokenEndpoint',
     ],
   ])('with %s are rejected at the start of the server, not in a build', async (_name, providers, message) => {
-    const plugins = [oauth({ providers })]
+    const plugins = [oauth<string>({ providers })]
     await expect(createTestAuth({ plugins })).rejects.toThrow(message)
   })
 
