@@ -8,7 +8,10 @@ import { signInAnonymous } from './sign-in.ts'
 import { migrations, userColumns, withOwnTables } from './tables.ts'
 import { upgradeAnonymous } from './upgrade.ts'
 
-/** After these, a user can sign in again, and so isn't anonymous. A second factor alone isn't enough. */
+/**
+ * After these, a user can sign in again, and so isn't anonymous. A second factor alone isn't enough, nor is a
+ * password with an email that `requireVerified` doesn't accept yet.
+ */
 const GIVES_WAY_IN: ReadonlySet<string> = new Set([
   'user.verified',
   'user.email-changed',
@@ -45,8 +48,8 @@ export function anonymous(
     migrations,
     userColumns,
     async onChange(event, trx) {
-      const isUseless = event.type === 'user.password-changed' && settings.password?.requireVerified
-      if (isUseless || !GIVES_WAY_IN.has(event.type)) return
+      const isUnverified = event.type === 'user.password-changed' && settings.password?.requireVerified
+      if (isUnverified || !GIVES_WAY_IN.has(event.type)) return
       const users = withOwnTables(trx).updateTable('user').set({ isAnonymous: false })
       await users.where('id', '=', event.userId).where('isAnonymous', '=', true).execute()
     },

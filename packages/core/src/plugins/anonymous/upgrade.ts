@@ -52,7 +52,7 @@ export function upgradeAnonymous({
       const passwordHash = await hashNewPassword(password, { user, rules: settings, now, onEvent })
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await requireAnonymous(userId, trx)
-        // An unverified email could be anyone's, or mistyped. Its link ends `isAnonymous`.
+        // The email could be mistyped, or someone else's. The link in it ends `isAnonymous`.
         const own = { name, isAnonymous: settings.requireVerified ?? false, updatedAt: now }
         await withOwnTables(trx).updateTable('user').set(own).where('id', '=', userId).execute()
         if (!settings.requireVerified) await setEmail(trx, { userId, email, now }, settings)

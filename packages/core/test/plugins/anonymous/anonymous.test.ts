@@ -289,24 +289,39 @@ describe('upgrading with requireVerified', async () => {
     await strict.sent('new-sign-in', ada.email)
   })
 
-  test('keeps the user anonymous until then, so they can correct the email', async () => {
+  test('keeps the user anonymous until then. With the password, they can correct the email', async () => {
     const { browser } = await signedIn(strict.open())
-    const isAnonymous = async () => (await browser.call('getSession')).body
+    const session = async () => (await browser.call('getSession')).body
     const [mistyped, ada] = [newAccount(), newAccount()]
     const { password } = mistyped
     const calls = [
       ['upgradeAnonymous', mistyped],
       ['changePassword', { currentPassword: password, newPassword: `${password} again` }],
-      ['upgradeAnonymous', ada],
+      ['changeEmail', { newEmail: ada.email }],
     ] as const
     for (const [name, input] of calls) {
-      expect((await browser.call(name, input)).status).toBe('200')
-      expect(await isAnonymous()).toMatchObject({ user: { isAnonymous: true, emailVerified: false } })
+      expect(await browser.call(name, input)).toMatchObject({ status: '200' })
+      expect(await session()).toMatchObject({ user: { isAnonymous: true, emailVerified: false } })
     }
-    const link = await strict.sent('change-email', ada.email)
-    await browser.call('verifyEmail', { token: 'token' in link ? link.token : '' })
-    expect(await isAnonymous()).toMatchObject({ user: { isAnonymous: false, email: ada.email } })
-    await strict.sent('change-email', mistyped.email)
+    const [first, second] = [
+      await strict.sent('change-email', mistyped.email),
+      await strict.sent('change-email', ada.email),
+    ].map((email) => ({ token: 'token' in email ? email.token : '' }))
+    expect((await browser.call('verifyEmail', first)).status).toBe('400 LINK_INVALID')
+    expect((await browser.call('verifyEmail', second)).status).toBe('200')
+    expect(await session()).toMatchObject({ user: { isAnonymous: false, email: ada.email } })
+  })
+
+  test('needs the password for a fresh session, and for another email', async () => {
+    const { browser } = await signedIn(strict.open())
+    await browser.call('upgradeAnonymous', newAccount())
+    expect((await browser.call('upgradeAnonymous', newAccount())).status).toBe('409 NOT_ANONYMOUS')
+    strict.auth.clock.advance(16 * 60)
+    await browser.call('token')
+    expect((await browser.call('reauthenticateAnonymous')).status).toBe('409 NOT_ANONYMOUS')
+    expect((await browser.call('changeEmail', { newEmail: newAccount().email })).status).toBe(
+      '403 SESSION_NOT_FRESH',
+    )
   })
 
   test('responds to a taken email as to a new one, and sends its owner a notice', async () => {
