@@ -72,7 +72,10 @@ function failed(error: unknown): CheckReport {
 }
 
 async function configuration({ auth }: DoctorOptions): Promise<CheckReport> {
-  const { config, plugins } = await loadDefinition(auth)
+  const definition = await loadDefinition(auth)
+  const { config, plugins } = definition
+  const { requireSettings } = await import('../endpoints/bind-endpoints.ts')
+  requireSettings(definition)
   if (process.env.NODE_ENV === 'production' && !config.secure && isSecureUrl(new URL(config.baseUrl))) {
     throw new ConfigurationError(
       `baseUrl is ${config.baseUrl}, and NODE_ENV is production. Set it to the https address of the app.`,

@@ -82,12 +82,13 @@ const NOTHING_ADDED = databaseFile({ user: {}, session: {} }, {})
 /** Loads a definition that may import the file before it exists. Cleans up, even on exit. */
 async function withPlaceholder<Result>(path: string, load: () => Promise<Result>): Promise<Result> {
   if (fs.existsSync(path)) return load()
-  const created = write(path, NOTHING_ADDED)
+  const absolute = resolve(path)
+  const created = write(absolute, NOTHING_ADDED)
   const remove = () => {
     // Another process may have written the real file.
-    if (readText(path) === NOTHING_ADDED) fs.rmSync(path)
-    let folder = dirname(resolve(path))
-    while (created !== undefined && folder.startsWith(created) && fs.readdirSync(folder).length === 0) {
+    if (readText(absolute) === NOTHING_ADDED) fs.rmSync(absolute)
+    let folder = dirname(absolute)
+    while (created !== undefined && folder.startsWith(created) && isEmpty(folder)) {
       fs.rmdirSync(folder)
       folder = dirname(folder)
     }
@@ -100,6 +101,8 @@ async function withPlaceholder<Result>(path: string, load: () => Promise<Result>
     process.off('exit', remove)
   }
 }
+
+const isEmpty = (folder: string): boolean => fs.existsSync(folder) && fs.readdirSync(folder).length === 0
 
 /** Normalizes line ends, which version control may have changed. */
 function readText(path: string): string | null {

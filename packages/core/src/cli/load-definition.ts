@@ -18,7 +18,7 @@ export function importModule<Module>(path: string): Promise<Module> {
 const ENDINGS = ['.ts', '/index.ts']
 let isRegistered = false
 
-/** Finds the app's modules without file extensions, as bundlers do. Node 20 can't, and needs tsx anyway. */
+/** Finds `.ts` modules of the app that are imported without `.ts`, as bundlers do. Needs Node 22.15. */
 function resolveLikeBundlers(): void {
   if (isRegistered) return
   isRegistered = true
@@ -27,9 +27,10 @@ function resolveLikeBundlers(): void {
       try {
         return next(specifier, context)
       } catch (error) {
-        const { parentURL } = context
+        const { parentURL = '' } = context
+        const isOfApp = parentURL.startsWith('file:') && !parentURL.includes('/node_modules/')
         const isThere = (ending: string) => existsSync(new URL(specifier + ending, parentURL))
-        const ending = /^\.{1,2}\//.test(specifier) ? ENDINGS.find(isThere) : undefined
+        const ending = isOfApp && /^\.{1,2}\//.test(specifier) ? ENDINGS.find(isThere) : undefined
         if (ending === undefined) throw error
         return next(specifier + ending, context)
       }
@@ -49,7 +50,7 @@ export async function loadDefinition(path: string): Promise<AuthDefinition> {
 }
 
 const TSX =
-  '. Node resolves no path aliases, and before Node 22.15 needs file extensions. If your bundler finds the module, run "npm i -D tsx", and set NODE_OPTIONS="--import tsx".'
+  '. Node resolves no path aliases, and of the modules without a file extension only .ts. If your bundler finds the module, run "npm i -D tsx", and set NODE_OPTIONS="--import tsx".'
 
 function isMissingModule(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'

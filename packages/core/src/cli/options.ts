@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
-/** Returns the path of a module of the app: in `src`, or beside `package.json` if the app has no `src`. */
+/** Returns the path of a module of the app, which is in `src`, or in the current folder if `auth.ts` is. */
 export const modulePath = (file: string): string =>
-  existsSync(file) && !existsSync(`src/${file}`) ? file : `src/${file}`
+  existsSync('auth.ts') && !existsSync('src/auth.ts') ? file : `src/${file}`
 
 /** Adds `--auth` with the usual path, and `--env`. */
 export function addDefinitionOptions(command: Command): Command {

@@ -36,16 +36,24 @@ export function endpointsOf({ plugins }: Pick<AuthDefinition, 'plugins'>): Endpo
   return Object.fromEntries(entries)
 }
 
-/** @throws ConfigurationError if signing keys are missing, or Step 2 doesn't read an added column */
+/** @throws ConfigurationError with the first setting that a plugin misses */
+export function requireSettings(definition: AuthDefinition): void {
+  for (const { missingSetting } of definition.plugins) {
+    const message = missingSetting?.(definition) ?? null
+    if (message !== null) throw new ConfigurationError(message)
+  }
+}
+
+/**
+ * @throws ConfigurationError if signing keys or a setting of a plugin are missing, or Step 2 doesn't read an
+ * added column
+ */
 export function createEndpointServer(definition: AuthDefinition, database: AnyDatabase): EndpointServer {
   if (definition.config.sessionCookie !== undefined)
     throw new ConfigurationError(
       'sessionCookie is set, so another library signs users in. Remove it from the configuration of these endpoints.',
     )
-  for (const { missing } of definition.plugins) {
-    const setting = missing?.(definition) ?? null
-    if (setting !== null) throw new ConfigurationError(setting)
-  }
+  requireSettings(definition)
   const unread = unreadColumns(columnsOf(definition), database.columns)
   if (unread.length > 0)
     throw new ConfigurationError(

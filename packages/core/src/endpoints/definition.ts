@@ -44,10 +44,10 @@ export interface AuthPlugin<
   /** Remembers the browsers that sign in, by any plugin. */
   readonly browsers?: BrowserMemory
   /**
-   * Returns which setting is missing, or null. `createAuth` throws it as a `ConfigurationError` when the
-   * database is open: the plugin itself must not, because a build has no secrets.
+   * Returns the message of an error if a setting is missing, else null. `createAuth` throws it, and
+   * `sallyport doctor` reports it. Don't throw while modules load: a build has no secrets.
    */
-  readonly missing?: (definition: Pick<AuthDefinition, 'encryptionKeys'>) => string | null
+  readonly missingSetting?: (definition: Pick<AuthDefinition, 'encryptionKeys'>) => string | null
 }
 
 /** The app's own columns and hook, as the last plugin of its definition. */

@@ -164,6 +164,14 @@ describe('prints why the configuration or the keys fail', () => {
       said: [/^ok/, /^failed {2}keys {11}SIGNING_KEYS is not set/],
     },
     {
+      fault: 'a setting that a plugin misses',
+      module: definitionOf(publicHalves(one), { keys: [one] }).replace(
+        'config, signingKeys',
+        "config, plugins: [{ id: 'other', missingSetting: () => 'OTHER is not set. Set it.' }], signingKeys",
+      ),
+      said: [/^failed {2}configuration {2}OTHER is not set. Set it\.$/, /^ok {6}keys/],
+    },
+    {
       fault: 'an unpublished signing key',
       module: definitionOf(publicHalves(one), { keys: [one, two] }),
       said: [/^ok/, new RegExp(`^failed  keys {11}SIGNING_KEYS has the key ${two.kid}, and JWKS doesn't`)],

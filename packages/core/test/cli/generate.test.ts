@@ -79,7 +79,14 @@ describe('sallyport generate', () => {
         import { authColumns } from './generated/database'
         export const used = authColumns.user
         export default { plugins }`,
-      'plugins/index.ts': `export const { plugins } = ${DEFINITION}`,
+      'plugins/index.ts': `
+        import 'other'
+        export const { plugins } = ${DEFINITION}`,
+      // Node finds no native.ts here, which it wouldn't load.
+      'node_modules/other/index.js': `
+        try { require('./native') } catch (error) { if (error.code !== 'MODULE_NOT_FOUND') throw error }`,
+      'node_modules/other/native.ts': 'throw new Error()',
+      'node_modules/other/package.json': '{ "name": "other" }',
     })
     const wrote = { code: 0, stdout: 'wrote generated/database.ts\n', stderr: '' }
     expect(await generate(root)).toEqual(wrote)

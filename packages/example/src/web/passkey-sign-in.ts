@@ -5,7 +5,7 @@ import {
   WebAuthnAbortService,
 } from '@simplewebauthn/browser'
 import { type UseMutationResult, useMutation } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { useAppAuth } from './clients.ts'
 import { askForPasskey } from './passkey-prompt.ts'
 
@@ -13,36 +13,46 @@ import { askForPasskey } from './passkey-prompt.ts'
 const OFFER_MS = 4 * 60_000
 
 /**
- * Signs in with a passkey that the user chooses in the username field, where the browser offers them, or,
- * without a variable, after a prompt.
+ * Signs in with a passkey. `mutate(undefined)` opens a prompt. The browser also offers passkeys in the
+ * username field.
  */
 export function usePasskeySignIn(): UseMutationResult<unknown, Error, PasskeyAssertion | undefined> {
   const { client } = useAppAuth()
+  // One after the other: the first in a new browser sets the cookie that binds all of them to it.
+  const requested = useRef<Promise<unknown>>(Promise.resolve())
   const signIn = useMutation({
     mutationFn: async (chosen: PasskeyAssertion | undefined) => {
+      await requested.current
       const response = chosen ?? (await askForPasskey(await client.api.createPasskeySignInOptions()))
       return client.api.signInPasskey({ response })
     },
   })
-  const { isPending, mutate } = signIn
+  const { isIdle, isError, mutate } = signIn
+  // A prompt takes the place of the offer.
+  const isWaiting = isIdle || isError
   useEffect(() => {
-    // A prompt takes the place of the offer.
-    if (isPending) return
+    if (!isWaiting) return
     let isOver = false
+    let offeredAt = Number.NEGATIVE_INFINITY
     const offer = async () => {
-      if (!(await browserSupportsWebAuthnAutofill())) return
-      const optionsJSON = await client.api.createPasskeySignInOptions()
+      offeredAt = performance.now()
+      if (!(await browserSupportsWebAuthnAutofill()) || isOver) return
+      const options = client.api.createPasskeySignInOptions()
+      requested.current = options.catch(() => {})
+      const optionsJSON = await options
       if (!isOver) mutate(await startAuthentication({ optionsJSON, useBrowserAutofill: true }))
     }
     // The button works without an offer, and says what is wrong. Each offer ends the one before.
-    const begin = () => void offer().catch(() => {})
-    begin()
-    const timer = setInterval(begin, OFFER_MS)
+    const renew = () => {
+      if (performance.now() - offeredAt > OFFER_MS) void offer().catch(() => {})
+    }
+    renew()
+    document.addEventListener('focusin', renew)
     return () => {
       isOver = true
-      clearInterval(timer)
+      document.removeEventListener('focusin', renew)
     }
-  }, [client, isPending, mutate])
+  }, [client, isWaiting, mutate])
   useEffect(() => () => WebAuthnAbortService.cancelCeremony(), [])
   return signIn
 }

@@ -93,7 +93,9 @@ test('a person of the demo provider adds a passkey, unlinks the provider, and si
 
   await confirmAtOnce(false)
   await signOut(page)
+  const offered = page.waitForResponse(/create-passkey-sign-in-options/)
   await open('/sign-in?next=/account')
+  await offered
   expect(await violationsOf(page)).toEqual([])
   await confirmAtOnce(true)
   await click(page, 'Sign in with a passkey')

@@ -33,7 +33,7 @@ export function createGetPage<Context extends StoreContext>({
   }
 
   const getPage = cache(async () => {
-    // Not in a prerender, where Next.js rejects the current time.
+    // Next.js rejects reads of the time in a prerender, and `headers()` doesn't wait for a request in some.
     await connection()
     const sent = await headers()
     const page = await serverAuth(sent, { remoteAddress: addressOf(sent) })

@@ -33,7 +33,10 @@ type Provided<Router extends AnyTRPCRouter> = inferRouterContext<Router> & Store
 /** The functions of {@link createNextAuth}. */
 export interface NextAuth<Router extends AnyTRPCRouter>
   extends Readonly<Record<'GET' | 'POST' | 'OPTIONS', (request: Request) => Promise<Response>>> {
-  /** Returns the user of a page after both steps, once per request. Never rejects because of the user. */
+  /**
+   * Returns the user of a page after both steps, once per request. Never rejects because of the user. Call it
+   * outside of `use cache`.
+   */
   readonly getPage: () => Promise<ServerAuth>
   /** Returns the context of a page for its user, for `createTRPCOptionsProxy` or `createCaller`. */
   readonly pageContext: () => Promise<inferRouterContext<Router>>
@@ -45,7 +48,7 @@ export interface NextAuth<Router extends AnyTRPCRouter>
 }
 
 const NO_ADDRESS =
-  'createNextAuth: without addressHeader, all visitors share the rate limits of one address, and one of them can lock out the others. Set it to the header in which your proxy or platform sends the address, such as x-real-ip.'
+  'createNextAuth: without addressHeader, all visitors share the rate limits of one address, and one of them can lock out the others. Set it to a header that your proxy or platform overwrites on every request, such as x-real-ip.'
 
 /**
  * Creates the exports of a `route.ts`, and the functions that call the router from pages and Server Actions.
@@ -83,10 +86,11 @@ export function createNextAuth({
     endpoint,
     createContext: (http) => createContext({ ...contexts.http(http), headers: http.req.headers }),
   })
-  let isQuiet = addressHeader !== undefined || process.env.NODE_ENV !== 'production'
+  // Another server has the auth endpoints, and most limits, if there is no `auth`.
+  let warns = auth !== undefined && addressHeader === undefined && process.env.NODE_ENV === 'production'
   const handle = (request: Request) => {
-    if (!isQuiet) console.warn(NO_ADDRESS)
-    isQuiet = true
+    if (warns) console.warn(NO_ADDRESS)
+    warns = false
     return handler(request, { remoteAddress: addressOf(request.headers) })
   }
 

@@ -399,6 +399,10 @@ describe('a store that does not respond', () => {
     const timers = vi.getTimerCount()
     lease.end()
     expect(vi.getTimerCount()).toBe(timers - 1)
+    sessions.answer = null
+    auth.lookups.reset()
+    await pass(LEASE_MS)
+    expect(auth.lookups.count).toBe(0)
   })
 
   test('ends the stream at once after an announced revocation', async () => {

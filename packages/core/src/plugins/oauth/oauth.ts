@@ -50,10 +50,9 @@ export interface OauthPlugin<Name extends string = string>
  */
 export function oauth<Name extends string>(options: OauthOptions<Name>): OauthPlugin<Name>
 export function oauth(options: OauthOptions): OauthPlugin {
-  const entries = Object.entries(options.providers).map(([id, provider]) => [
-    id,
-    createProvider(id, provider),
-  ])
+  const entries = Object.entries(options.providers).flatMap(([id, provider]) =>
+    provider === undefined ? [] : [[id, createProvider(id, provider)]],
+  )
   const providers: Settings['providers'] = Object.fromEntries(entries)
   const settings: Settings = {
     providers,
@@ -67,7 +66,7 @@ export function oauth(options: OauthOptions): OauthPlugin {
     reasons: OAUTH_ERRORS,
     migrations,
     expiringTables: ['oauthFlow', 'oauthCode'],
-    missing: () => Object.values(providers).find(({ missing }) => missing !== null)?.missing ?? null,
+    missingSetting: () => Object.values(providers).find(({ missing }) => missing !== null)?.missing ?? null,
     canSignIn: (userId, db) => hasProvider(userId, db, settings),
     getProviderToken: createTokenReader(providers),
     async onChange(event, trx) {

@@ -86,7 +86,7 @@ export interface AccountEmail {
 /** The options of `oauth()`. */
 export interface OauthOptions<Name extends string = string> {
   /** By name, which is in the callback URL and in the table `account`: never change it. */
-  readonly providers: Readonly<Record<Name, OauthProviderOptions>>
+  readonly providers: { readonly [Provider in Name]?: OauthProviderOptions | undefined }
   /**
    * URLs to which a sign-in may return, other than pages of `baseUrl`: compared as a whole. Such as the deep
    * link of an app, `com.example.app:/signed-in`. @default none

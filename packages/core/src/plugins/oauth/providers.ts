@@ -16,7 +16,7 @@ export interface Provider extends OauthProviderOptions {
   /** Whether it returns ID tokens. */
   readonly isOpenId: boolean
   readonly scopes: readonly string[]
-  /** The setting that is missing, for `createAuth`. */
+  /** The message of an error for `createAuth` if a setting is missing. */
   readonly missing: string | null
   /** Discovers the metadata once. @throws EndpointError `PROVIDER_UNAVAILABLE` */
   connect(): Promise<client.Configuration>
@@ -62,7 +62,7 @@ function missingSetting(
   const [url, secret] = [urls, secrets].map((values) => Object.keys(values).find((name) => !values[name]))
   if (url !== undefined)
     return `oauth: providers.${id} needs ${url}. Only ${Object.keys(PRESETS).join(', ')} are presets.`
-  return secret === undefined ? null : `oauth: providers.${id}.${secret} is missing`
+  return secret === undefined ? null : `oauth: providers.${id}.${secret} is missing. Set it.`
 }
 
 async function configure(options: OauthProviderOptions, { repair }: Preset): Promise<client.Configuration> {

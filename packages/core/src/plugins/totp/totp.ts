@@ -43,7 +43,7 @@ export function totp(options: TotpOptions): AuthPlugin<TotpEndpoints, Record<nev
     migrations,
     expiringTables: ['trustedDevice'],
     secondFactor: secondFactor(settings),
-    missing: ({ encryptionKeys }) => (encryptionKeys === null ? NO_KEYS : null),
+    missingSetting: ({ encryptionKeys }) => (encryptionKeys === null ? NO_KEYS : null),
     async onChange(event, trx) {
       // The user may do this because someone else has their password, or their browser.
       const isSuspect =

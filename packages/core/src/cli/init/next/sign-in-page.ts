@@ -12,7 +12,7 @@ export default function SignInPage() {
     const email = String(form.get('email'))
     const input = { email, password: String(form.get('password')), redirectTo: '/' }
     try {
-      // A name can't look like a link, such as one with a dot.
+      // The server rejects names that look like links, such as a.example.
       const name = email.replace(/@.*/, '').replaceAll('.', ' ')
       if (form.get('action') === 'sign-up') await client.api.signUpEmail({ ...input, name })
       else await client.api.signInEmail(input)

@@ -31,7 +31,7 @@ export const { GET, OPTIONS, POST, actionCaller, getPage, pageContext } = create
   config: authConfig,
   router: appRouter,
   createContext,
-  // In production: the header in which your proxy or platform sends the client's address.
+  // In production: a header that your proxy or platform overwrites on every request.
   // addressHeader: 'x-real-ip',
 })
 export const getQueryClient = cache(() => new QueryClient())
