@@ -1,20 +1,30 @@
 import { join } from 'node:path'
-import type { SendEmail } from '@sallyport/core/plugins/email-password'
-import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
+import { anonymous } from '@sallyport/core/plugins/anonymous'
+import { emailCode } from '@sallyport/core/plugins/email-code'
+import { emailPassword, type SendEmail } from '@sallyport/core/plugins/email-password'
+import { totp } from '@sallyport/core/plugins/totp'
+import { createTestAuth, TEST_PASSWORD, type TestAuth } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { type Browser, openBrowser } from '../support/open-browser.ts'
 import { post } from '../support/requests.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { totpCode } from '../support/totp-code.ts'
 
 const verified = vi.hoisted((): string[] => [])
+const hashed = vi.hoisted(() => ({ count: 0 }))
 vi.mock('@node-rs/argon2', async (importOriginal) => {
   const argon2 = await importOriginal<typeof import('@node-rs/argon2')>()
   const verify: typeof argon2.verify = (hash, password) => {
     verified.push(`${hash}`)
     return argon2.verify(hash, password)
   }
-  return { ...argon2, verify }
+  const hash: typeof argon2.hash = (...args) => {
+    hashed.count++
+    return argon2.hash(...args)
+  }
+  return { ...argon2, hash, verify }
 })
 
 const sendEmail = vi.fn<SendEmail>(async () => {})
@@ -46,6 +56,125 @@ test('a password reset causes the same statements with and without an account, w
     expect(known).toMatchObject({ status: 200, body: '{"success":true}' })
     expect(unknown).toEqual(known)
   }
+})
+
+describe('every other method', async () => {
+  let emails = 0
+  const countEmail = async () => void emails++
+  const options = { requireVerified: true, usernames: true, sendEmail: countEmail }
+  const other = await createTestAuth({
+    databaseUrl: join(temporaryDirectory(), 'other.db'),
+    emailPassword: options,
+    plugins: [
+      anonymous({ password: emailPassword(options) }),
+      emailCode({ sendEmail: countEmail }),
+      totp({ issuer: 'Test', sendEmail: async () => {} }),
+    ],
+  })
+  afterAll(() => other.close())
+  const open = () => openBrowser(other)
+
+  /** Returns the email of a user who has everything that an attacker could look for. */
+  async function createKnown(): Promise<{ email: string; username: string }> {
+    const { userId, email } = await other.createUser()
+    await other.db.updateTable('user').set({ emailVerified: true }).where('id', '=', userId).execute()
+    const browser = open()
+    await browser.signIn(email)
+    const username = `ada${email.slice(0, 8)}`
+    expect((await browser.call('changeUsername', { username })).status).toBe('200')
+    const { secret } = (await browser.call('enableTotp')).body
+    expect((await browser.call('confirmTotp', { code: totpCode(secret, other) })).status).toBe('200')
+    return { email, username }
+  }
+  const known = await createKnown()
+  const unknown = { email: 'nobody@example.com', username: 'nobody' }
+
+  async function anonymousBrowser() {
+    const browser = open()
+    expect((await browser.call('signInAnonymous')).status).toBe('200')
+    return browser
+  }
+
+  async function waitingForCode(email: string) {
+    const browser = open()
+    expect((await browser.call('requestEmailCode', { email })).status).toBe('200')
+    return browser
+  }
+
+  interface Method {
+    readonly method: string
+    readonly attempt: (person: typeof known) => Promise<[Browser, ...Parameters<Browser['call']>]>
+    /** Whether an email follows the response; perhaps only if the address has no account. */
+    readonly sends?: 'always' | 'without account'
+  }
+
+  const account = { name: 'Ada', password: TEST_PASSWORD }
+  const methods: Method[] = [
+    {
+      method: 'a wrong password with a username, also of a user with a second factor',
+      attempt: async ({ username }) => [
+        open(),
+        'signInEmail',
+        { email: username, password: 'not the right one' },
+      ],
+    },
+    {
+      method: 'a request for a code',
+      attempt: async ({ email }) => [open(), 'requestEmailCode', { email }],
+      sends: 'always',
+    },
+    {
+      method: 'a wrong code',
+      attempt: async ({ email }) => [await waitingForCode(email), 'signInEmailCode', { code: 'BBBB-BBBB' }],
+    },
+    {
+      method: 'an upgrade with requireVerified',
+      attempt: async ({ email }) => [await anonymousBrowser(), 'upgradeAnonymous', { ...account, email }],
+      sends: 'always',
+    },
+    {
+      method: 'a change of the email',
+      attempt: async ({ email }) => [await anonymousBrowser(), 'changeEmail', { newEmail: email }],
+      sends: 'without account',
+    },
+    {
+      method: 'a sign-up with requireVerified',
+      attempt: async ({ email }) => [open(), 'signUpEmail', { ...account, email }],
+      sends: 'always',
+    },
+  ]
+
+  /** Returns the response and the work before it. */
+  async function workOf({ attempt, sends }: Method, person: typeof known) {
+    const [browser, name, input] = await attempt(person)
+    const before = emails
+    verified.length = 0
+    hashed.count = 0
+    const prepare = vi.spyOn(Database.prototype, 'prepare')
+    const { status, body } = await browser.call(name, input)
+    const statements = prepare.mock.calls.map(([sql]) => sql)
+    prepare.mockRestore()
+    const costs = verified.map((hash) => hash.split('$').slice(0, 4).join('$'))
+    const work = { statements, costs, hashes: hashed.count }
+    if (sends === 'always' || (sends && person === unknown))
+      await eventually(() => expect(emails).toBe(before + 1))
+    // Tokens differ.
+    return { status, code: body.code, members: Object.keys(body), ...work }
+  }
+
+  test.each(methods)('$method causes the same response and the same work', async (method) => {
+    const [ofUnknown, ofKnown] = [await workOf(method, unknown), await workOf(method, known)]
+    expect(ofUnknown.statements).not.toEqual([])
+    // A sign-up writes its rows, or writes that they exist: with one commit.
+    if (method.method.startsWith('a sign-up'))
+      for (const work of [ofUnknown, ofKnown])
+        work.statements.splice(
+          0,
+          Number.POSITIVE_INFINITY,
+          ...work.statements.filter((sql) => sql === 'commit'),
+        )
+    expect(ofKnown).toEqual(ofUnknown)
+  })
 })
 
 /** Counts the writes that replace links, for addresses without an account. */
