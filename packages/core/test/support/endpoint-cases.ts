@@ -194,8 +194,10 @@ async function emailCodeOfAda({ auth, ada: { userId, email } }: Scene): Promise<
 
 /** Takes the way to sign in from the users who may make the call. */
 async function makeAnonymous({ auth, ada, root }: Scene): Promise<void> {
+  const ids = [ada.userId, root.userId]
   const users = withAnonymousUsers(auth.db).updateTable('user').set({ isAnonymous: true })
-  await users.where('id', 'in', [ada.userId, root.userId]).execute()
+  await users.where('id', 'in', ids).execute()
+  await auth.db.deleteFrom('account').where('userId', 'in', ids).execute()
 }
 
 /** Links accounts at a provider to the users who may make the call. */
