@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { join } from 'node:path'
 import { anonymous } from '@sallyport/core/plugins/anonymous'
 import { emailCode } from '@sallyport/core/plugins/email-code'
@@ -72,6 +73,15 @@ describe('every other method', async () => {
     ],
   })
   afterAll(() => other.close())
+  // Work of former calls may continue.
+  const statementsOfCall = new AsyncLocalStorage<string[]>()
+  const { prepare } = Database.prototype
+  beforeAll(() => {
+    vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, sql) {
+      statementsOfCall.getStore()?.push(sql)
+      return prepare.call(this, sql)
+    })
+  })
   const open = () => openBrowser(other)
 
   /** Returns the email of a user who has everything that an attacker could look for. */
@@ -150,10 +160,10 @@ describe('every other method', async () => {
     const before = emails
     verified.length = 0
     hashed.count = 0
-    const prepare = vi.spyOn(Database.prototype, 'prepare')
-    const { status, body } = await browser.call(name, input)
-    const statements = prepare.mock.calls.map(([sql]) => sql)
-    prepare.mockRestore()
+    const prepared: string[] = []
+    const { status, body } = await statementsOfCall.run(prepared, () => browser.call(name, input))
+    // Those of the work after the response follow.
+    const statements = [...prepared]
     const costs = verified.map((hash) => hash.split('$').slice(0, 4).join('$'))
     const work = { statements, costs, hashes: hashed.count }
     if (sends === 'always' || (sends && person === unknown))
