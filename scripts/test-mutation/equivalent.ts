@@ -315,6 +315,19 @@ export const EQUIVALENT: readonly Equivalent[] = [
     reason: 'Every frame is then parsed, with the same result. The check saves time.',
   },
   {
+    file: 'trpc/src/server/open-calls.ts',
+    line: 'if (json !== undefined) {',
+    mutant: 'if (false) {',
+    reason: 'Every frame is then parsed, with the same result. The pattern saves time.',
+  },
+  {
+    file: 'trpc/src/server/open-calls.ts',
+    line: 'if (frame.length === 4) return {}',
+    mutant: 'if (false) return {}',
+    reason:
+      'No call has four bytes, so parsing them returns neither an id nor a method. The check saves time.',
+  },
+  {
     file: 'trpc/src/server/split-frame.ts',
     line: 'for (let index = start; index < frame.length; index++) {',
     mutant: 'for (let index = start; index <= frame.length; index++) {',
@@ -393,5 +406,11 @@ export const EQUIVALENT: readonly Equivalent[] = [
     line: 'const config = maxMs < quiet.lookupTimeoutMs ? { ...quiet, lookupTimeoutMs: maxMs } : quiet',
     mutant: 'const config = maxMs <= quiet.lookupTimeoutMs ? { ...quiet, lookupTimeoutMs: maxMs } : quiet',
     reason: 'Equal limits are the same limit.',
+  },
+  {
+    file: 'trpc/src/server/web-socket-options.ts',
+    line: "return [500, 'Internal Server Error']",
+    mutant: 'return [500, ""]',
+    reason: 'For an empty text, ws sends the usual one of the status, which is the same.',
   },
 ]
