@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 
-/** Returns the path of a module of the app, which is in `src`, or in the current folder if `auth.ts` is. */
-export const modulePath = (file: string): string =>
-  existsSync('auth.ts') && !existsSync('src/auth.ts') ? file : `src/${file}`
+/** Returns the path of a module of the app: in `src`, unless only the current folder has `auth.ts`. */
+export function modulePath(file: string): string {
+  const isInSource = [file, 'auth.ts'].some((name) => existsSync(`src/${name}`))
+  return isInSource || !existsSync('auth.ts') ? `src/${file}` : file
+}
 
 /** Adds `--auth` with the usual path, and `--env`. */
 export function addDefinitionOptions(command: Command): Command {

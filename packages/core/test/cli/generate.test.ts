@@ -93,6 +93,13 @@ describe('sallyport generate', () => {
     expect(generated(root, 'generated/database.ts')).toContain('nickname')
   })
 
+  test('looks for other modules beside auth.ts, unless they are in src', async ({ expect }) => {
+    const root = writeApp(directory, { 'auth.ts': '', 'src/context.ts': '' })
+    const { stdout } = await runSallyport(['doctor', '--help'], { cwd: root })
+    const defaults = [...stdout.matchAll(/default:\s+"([\w/-]+\.ts)"/g)].map(([, path]) => path)
+    expect(defaults).toEqual(expect.arrayContaining(['auth.ts', 'server.ts', 'src/context.ts']))
+  })
+
   test('a failure leaves no folder behind', async ({ expect }) => {
     const root = writeApp(directory, { 'package.json': '{ "type": "module" }' })
     const { code, stderr } = await generate(root)
