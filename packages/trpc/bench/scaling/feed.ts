@@ -32,8 +32,8 @@ const COLUMNS = [
 
 /** Measures nodes in one process on one PostgreSQL while other clients revoke sessions, one at a time. */
 export async function measureFeed(max: number): Promise<Chart> {
-  // As in production, a commit waits for the disk.
-  const server = await startPostgres({ fsync: 'on' })
+  // As in production, a commit waits for the disk. A node has up to 13 connections.
+  const server = await startPostgres({ fsync: 'on', max_connections: String(max * 13 + 10) })
   const url = await server.createDatabase('feed')
   const nodes: Node[] = [await openPostgres(url)]
   const client = new pg.Client(url)
