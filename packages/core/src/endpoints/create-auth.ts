@@ -4,6 +4,8 @@ import { openOnce } from '../database/open-once.ts'
 import { preparePlugins } from '../database/schema/prepare-tables.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { closeShared, findShared, openPrepared, openShared } from '../database/shared-databases.ts'
+import type { FailureCode } from '../events/failure.ts'
+import { failureCode } from '../events/failure-code.ts'
 import { reportSource } from '../events/failure-source.ts'
 import { reportFailure } from '../events/report-failure.ts'
 import { type PruneReport, prune } from '../lifecycle/prune.ts'
@@ -131,7 +133,7 @@ function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
         ? openPrepared({ open, prepare })
         : openShared({ open, prepare, name: sharedName(), stop }),
     {
-      onError: (error) => report(error, 'open'),
+      onError: (error) => report(error, 'open', unavailableCode(error)),
       async end({ database }) {
         stop()
         await (name === undefined ? database.close() : closeShared(sharedName(), database))
@@ -174,7 +176,8 @@ function setUp<Plugins extends readonly AuthPlugin[]>(
 ) {
   const { config, plugins } = definition
   const endpoints = endpointsOf(definition)
-  const report = (error: unknown, path: string) => reportFailure(error, { path, step: 'background' }, config)
+  const report = (error: unknown, path: string, code?: FailureCode) =>
+    reportFailure(error, { path, step: 'background', code }, config)
   const tables = plugins.flatMap(({ expiringTables = [] }) => expiringTables)
   const everyMs = pruneEverySeconds * 1000
   if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
@@ -208,4 +211,10 @@ function setUp<Plugins extends readonly AuthPlugin[]>(
     stopReporting()
   }
   return { prepare, stop, report, methods }
+}
+
+/** Whatever prevents the opening, sessions can't be read. */
+function unavailableCode(error: unknown): FailureCode {
+  const code = failureCode(error)
+  return code === 'INTERNAL_ERROR' ? 'DATABASE_UNAVAILABLE' : code
 }

@@ -34,12 +34,9 @@ export function createReadiness(
   let shared: Promise<Readiness>
 
   /** Runs one check. The cause is for the operator: the result may be public. */
-  async function run(check: (database: SessionDatabase) => unknown): Promise<'ok' | FailureCode> {
+  async function run(check: () => Promise<unknown>): Promise<'ok' | FailureCode> {
     try {
-      await withDeadline(
-        connect().then((database) => check(database)),
-        config.lookupTimeoutMs,
-      )
+      await withDeadline(check(), config.lookupTimeoutMs)
       return 'ok'
     } catch (error) {
       const code = error instanceof Fault ? error.failureCode : failureCode(error)
@@ -50,11 +47,12 @@ export function createReadiness(
 
   async function checkAll(): Promise<Readiness> {
     const [read, write, feed, keys, clock] = await Promise.all([
-      run((database) => checkRead(config, database)),
-      run(checkWrite),
-      run(checkFeed),
+      run(async () => checkRead(config, await connect())),
+      run(async () => checkWrite(await connect())),
+      run(async () => checkFeed(await connect())),
+      // It needs no database.
       run(() => checkKeys(config)),
-      run(checkClock),
+      run(async () => checkClock(await connect())),
     ])
     return { read, write, feed, keys, clock }
   }
@@ -76,27 +74,46 @@ function checkRead(config: AuthConfig, database: SessionDatabase): Promise<void>
 /** Writes a row, and rolls it back. */
 export async function checkWrite(database: SessionDatabase): Promise<void> {
   requireFile(database)
-  const { db, locks } = database
+  const { db, locks, isReplaced } = database
   const isSqlite = locks.sql.engine === 'sqlite'
   const none = { userId: null, sessionId: null, actorId: null, address: null, userAgent: null }
   const rollback = new Error('Rolled back')
+  const detail = isSqlite ? JSON.stringify('x'.repeat(SQLITE_BYTES)) : '{}'
+  const row = { id: crypto.randomUUID(), type: 'readiness', createdAt: new Date(), detail }
+  async function write(trx: Pick<typeof db, 'insertInto'>): Promise<never> {
+    await trx
+      .insertInto('sallyport.audit')
+      .values({ ...none, ...row, actingSessionId: null })
+      .execute()
+    throw rollback
+  }
   try {
-    await db.transaction().execute(async (trx) => {
-      // On a full disk, SQLite fails when it needs a page. A small row fits into one that it has.
-      const detail = isSqlite ? JSON.stringify('x'.repeat(SQLITE_BYTES)) : '{}'
-      const row = { id: crypto.randomUUID(), type: 'readiness', createdAt: new Date(), detail }
-      await trx
-        .insertInto('sallyport.audit')
-        .values({ ...none, ...row, actingSessionId: null })
-        .execute()
-      throw rollback
-    })
+    // Only with a file of its own, SQLite has a path that can be replaced.
+    await db.transaction().execute((trx) => (isReplaced ? spilling(trx, () => write(trx)) : write(trx)))
   } catch (error) {
     if (error !== rollback) throw error
   }
 }
 
+/** On a full disk, SQLite fails when it needs a page. A small row fits into one that it has. */
 const SQLITE_BYTES = 64 * 1024
+const SPILLING_PAGES = 4
+
+/** Keeps few pages of a transaction in memory. Otherwise, SQLite writes none to the disk before the commit. */
+async function spilling(trx: SessionDatabase['db'], work: () => Promise<never>): Promise<never> {
+  const size = async (name: string) => {
+    const { rows } = await sql<Record<string, number>>`pragma ${sql.raw(name)}`.execute(trx)
+    return { name, size: Number(rows[0]?.[name]) }
+  }
+  const set = (name: string, size: number) => sql`pragma ${sql.raw(`${name} = ${size}`)}`.execute(trx)
+  const before = [await size('cache_size'), await size('cache_spill')]
+  try {
+    for (const { name } of before) await set(name, SPILLING_PAGES)
+    return await work()
+  } finally {
+    for (const { name, size } of before) await set(name, size)
+  }
+}
 
 function checkFeed({ revocations }: SessionDatabase): void {
   const failure = revocations.failures?.current ?? null

@@ -4,6 +4,7 @@ import type { FailureCode } from './failure.ts'
 
 /** Codes of SQLite, SQLSTATEs of PostgreSQL, and our own. */
 const CODES: readonly (readonly [RegExp, FailureCode])[] = [
+  [/^SQLITE_READONLY_DBMOVED$/, 'DATABASE_FILE_REPLACED'],
   [/^(SQLITE_READONLY|25006$)/, 'DATABASE_READ_ONLY'],
   [/^(SQLITE_FULL|53100$|ENOSPC$|EDQUOT$)/, 'DATABASE_FULL'],
   [/^(SQLITE_BUSY|SQLITE_LOCKED|TRANSACTION_ACTIVE$|55P03$|40001$|40P01$)/, 'DATABASE_LOCKED'],
@@ -20,8 +21,11 @@ const NUMBERS: Readonly<Record<number, FailureCode>> = {
   13: 'DATABASE_FULL',
 }
 
-/** Of `pg`, which has no code for it. */
-const POOL_TIMEOUT = /^timeout exceeded when trying to connect/
+/** Messages of `pg`, which has no codes for them. */
+const MESSAGES: typeof CODES = [
+  [/^timeout exceeded when trying to connect/, 'POOL_EXHAUSTED'],
+  [/^(timeout expired|Query read timeout)$/, 'DATABASE_TIMEOUT'],
+]
 
 const MAX_DEPTH = 8
 
@@ -41,8 +45,9 @@ function codeOf(error: Error): FailureCode | undefined {
   if (isConfigurationError(error)) return 'CONFIGURATION_INVALID'
   if (isAuthError(error) && error.reason === 'KEYS_UNAVAILABLE') return 'KEYS_UNAVAILABLE'
   if (error instanceof DeadlineError) return 'DATABASE_TIMEOUT'
-  if (POOL_TIMEOUT.test(error.message)) return 'POOL_EXHAUSTED'
   if ('errcode' in error && typeof error.errcode === 'number') return NUMBERS[error.errcode & 0xff]
-  const text = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return CODES.find(([pattern]) => pattern.test(text))?.[1]
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const found =
+    CODES.find(([pattern]) => pattern.test(code)) ?? MESSAGES.find(([pattern]) => pattern.test(error.message))
+  return found?.[1]
 }

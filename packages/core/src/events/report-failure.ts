@@ -12,12 +12,18 @@ interface Reporting {
 
 type Place = Pick<AuthFailure, 'path' | 'step'> & { readonly code?: FailureCode | undefined }
 
-const REPORT_EVERY_MS = 60_000
+/** The time between reports of the same state. */
+const REPEAT_MS = 60_000
+/** The time between a report and that of the opposite state: failed, or recovered. */
+const CHANGE_MS = 1_000
 
 /** The failures of one code and path since its last report. */
 interface Window {
+  readonly recovered: boolean
+  readonly reportedAt: number
   count: number
   last: AuthFailure | null
+  timer?: ReturnType<typeof setTimeout>
 }
 
 const windowsByConfig = new WeakMap<Reporting, Map<string, Window>>()
@@ -26,7 +32,8 @@ const reported = new WeakSet<object>()
 /**
  * Reports the failure of one call or one task to `onFailure`, if the error is a 503 or a 500. Every failure
  * passes here once, so they are counted here. The app gets the first of a code and path at once, and
- * then at most one a minute, with the number of those in between.
+ * then at most one a minute, with the number of those in between. It gets a change to recovered, or back,
+ * within a second.
  */
 export function reportFailure(error: unknown, place: Place, config: Reporting): void {
   if (!isFailure(error)) return
@@ -89,32 +96,37 @@ function countFailure({ code, reason, step }: AuthFailure, config: Reporting): v
 function limit(failure: AuthFailure, config: Reporting): void {
   const windows = windowsByConfig.get(config) ?? new Map<string, Window>()
   windowsByConfig.set(config, windows)
-  const nameOf = (recovered: boolean) => JSON.stringify([failure.code, failure.path, recovered])
-  // The last report must be of the current state.
-  const opposite = windows.get(nameOf(!failure.recovered))
-  if (opposite !== undefined) opposite.last = null
-  const window = windows.get(nameOf(failure.recovered))
+  const name = JSON.stringify([failure.code, failure.path])
+  const window = windows.get(name)
   if (window === undefined) {
-    const created = { count: 0, last: null }
-    windows.set(nameOf(failure.recovered), created)
-    emitFailure(failure, config)
-    endWindow(created)
-  } else {
-    window.count++
-    window.last = failure
+    begin(failure)
+    return
+  }
+  const { recovered } = window.last ?? window
+  window.count++
+  window.last = failure
+  if (recovered !== failure.recovered) setTimer(window, end)
+
+  function begin(reported: AuthFailure): void {
+    emitFailure(reported, config)
+    const begun = { recovered: reported.recovered, reportedAt: performance.now(), count: 0, last: null }
+    windows.set(name, begun)
+    setTimer(begun, end)
   }
 
-  function endWindow(current: Window): void {
-    const timer = setTimeout(() => {
-      const { last, count } = current
-      if (last === null) return void windows.delete(nameOf(failure.recovered))
-      emitFailure({ ...last, suppressed: count - 1 }, config)
-      Object.assign(current, { count: 0, last: null })
-      endWindow(current)
-    }, REPORT_EVERY_MS)
-    // On the edge, a timer is a number.
-    timer.unref?.()
+  function end({ last, count }: Window): void {
+    windows.delete(name)
+    if (last !== null) begin({ ...last, suppressed: count - 1 })
   }
+}
+
+function setTimer(window: Window, end: (window: Window) => void): void {
+  clearTimeout(window.timer)
+  const { recovered, reportedAt, last } = window
+  const delay = last === null || last.recovered === recovered ? REPEAT_MS : CHANGE_MS
+  window.timer = setTimeout(end, reportedAt + delay - performance.now(), window)
+  // On the edge, a timer is a number.
+  window.timer.unref?.()
 }
 
 function emitFailure(failure: AuthFailure, config: Reporting): void {

@@ -1,4 +1,5 @@
-import { copyFileSync, renameSync } from 'node:fs'
+import { copyFileSync, renameSync, statSync } from 'node:fs'
+import { createClient } from '@libsql/client'
 import type { AuthFailure, FailureCode } from '@sallyport/core'
 import { type Auth, createAuth, defineEndpoint } from '@sallyport/core/auth'
 import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
@@ -66,9 +67,12 @@ async function expectFailure(
 const works = async (auth: Pick<Auth, 'handler'>) => (await auth.handler(post('/write', {}))).status === 200
 
 describe('SQLite', () => {
-  async function open() {
+  async function open({ withLibsql = false } = {}) {
     const path = `${directory}/${crypto.randomUUID()}.db`
-    const database = await openSqlite(`file:${path}`, { busyTimeoutMs: 20 })
+    const url = `file:${path}`
+    const database = await openSqlite(withLibsql ? { client: createClient({ url }) } : url, {
+      busyTimeoutMs: 20,
+    })
     onTestFinished(database.close)
     const run = (statement: string) => sql.raw(statement).execute(database.db)
     return { path, database, run }
@@ -99,6 +103,19 @@ describe('SQLite', () => {
     await expectFailure(served, { code: 'DATABASE_FULL', parts: { write: 'DATABASE_FULL' } })
   })
 
+  test('the check writes to the disk, which may be full, and changes nothing', async () => {
+    const { path, database, run } = await open()
+    const { auth } = await serve(database)
+    await run('pragma wal_checkpoint(truncate)')
+    const cache = async () => [await run('pragma cache_size'), await run('pragma cache_spill')]
+    const before = await cache()
+    expect(statSync(`${path}-wal`).size).toBe(0)
+    expect(await auth.readiness()).toEqual(OK)
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(50_000)
+    expect(await cache()).toEqual(before)
+    expect(await database.db.selectFrom('sallyport.audit').selectAll().execute()).toEqual([])
+  })
+
   test('a lock', async () => {
     const { path, database } = await open()
     const served = await serve(database)
@@ -110,15 +127,18 @@ describe('SQLite', () => {
     expect(await works(served.auth)).toBe(true)
   })
 
-  test.each(['removed', 'replaced'])('a file that was %s', async (how) => {
-    const { path, database } = await open()
-    const { auth, failures } = await serve(database)
-    renameSync(path, `${path}.old`)
-    if (how === 'replaced') copyFileSync(`${path}.old`, path)
-    const code = 'DATABASE_FILE_REPLACED'
-    expect(await auth.readiness()).toEqual({ ...OK, read: code, write: code })
-    expect(failures).toMatchObject([{ code, path: 'readiness', suppressed: 0 }])
-  })
+  test.each([{ how: 'removed' }, { how: 'replaced' }, { how: 'removed', withLibsql: true }])(
+    'a file that was $how, with libsql: $withLibsql',
+    async ({ how, withLibsql }) => {
+      const { path, database } = await open({ withLibsql })
+      const { auth, failures } = await serve(database)
+      renameSync(path, `${path}.old`)
+      if (how === 'replaced') copyFileSync(`${path}.old`, path)
+      const code = 'DATABASE_FILE_REPLACED'
+      expect(await auth.readiness()).toEqual({ ...OK, read: code, write: code })
+      expect(failures).toMatchObject([{ code, path: 'readiness', suppressed: 0 }])
+    },
+  )
 })
 
 describe('PostgreSQL', () => {

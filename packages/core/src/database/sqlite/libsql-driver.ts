@@ -46,6 +46,7 @@ export async function libsqlDriver(
     limits: isRemote || isFile ? storedLimits(sqliteTypes, count) : memoryLimits(),
     read,
     problems: () => file?.problems() ?? [],
+    isReplaced: file?.isReplaced,
     sessions: ({ columns, mapping }) => ({
       ...remoteLookups(lookUp, sessionSql('sqlite', mapping, columns), columns),
       async findToken(sessionId) {
@@ -79,8 +80,8 @@ async function checkFile(path: string, read: RunStatement) {
   rejectReplica(path)
   // The client may have any number of connections.
   const file = { path, library: 'libsql', wasLoaded: true, ofClient: Number.POSITIVE_INFINITY } as const
-  const { requireOne, problems } = watchCopies(file)
+  const { requireOne, problems, isReplaced } = watchCopies(file)
   await read('select name from sqlite_schema limit 1')
   requireOne()
-  return { problems, forget: recordConnections(file, 1) }
+  return { problems, isReplaced, forget: recordConnections(file, 1) }
 }

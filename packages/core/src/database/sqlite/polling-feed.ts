@@ -109,6 +109,8 @@ export function pollingFeed({ read, readVersion, passMs, meter }: PollingOptions
   function stop(): void {
     polling?.abort()
     polling = null
+    // Without subscribers, nothing is read, so nothing would report the recovery.
+    failures.recover()
   }
 
   return Object.assign(local, {

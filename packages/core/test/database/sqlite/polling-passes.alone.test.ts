@@ -64,6 +64,16 @@ function openFeed({ passMs = PASS_MS.own as number, busyMs = 0, lockedMs = 0 } =
   }
 }
 
+test('a failure is over once nothing is read anymore', async () => {
+  const { feed, fail } = openFeed()
+  fail()
+  const unsubscribe = feed.subscribe(key(1), () => {})
+  await vi.advanceTimersByTimeAsync(1)
+  expect(feed.failures?.current).toMatchObject({ code: 'FEED_DOWN' })
+  unsubscribe()
+  expect(feed.failures?.current).toBe(null)
+})
+
 /** Subscribes a listener that was called for its first read. */
 async function listen({ feed }: ReturnType<typeof openFeed>, number = 1) {
   const listener = vi.fn<() => void>()
