@@ -244,18 +244,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'trpc/src/server/fastify-plugin.ts',
-    line: 'const chunks: AsyncIterator<Uint8Array> = message.iterator({ destroyOnReturn: false })',
-    mutant: 'const chunks: AsyncIterator<Uint8Array> = message.iterator({})',
-    reason: 'Node takes the connection from a body before it destroys it, so the response is still sent.',
-  },
-  {
-    file: 'trpc/src/server/fastify-plugin.ts',
-    line: 'const chunks: AsyncIterator<Uint8Array> = message.iterator({ destroyOnReturn: false })',
-    mutant: 'const chunks: AsyncIterator<Uint8Array> = message.iterator({ destroyOnReturn: true })',
-    reason: 'Node takes the connection from a body before it destroys it, so the response is still sent.',
-  },
-  {
-    file: 'trpc/src/server/fastify-plugin.ts',
     line: 'await chunks.return?.()',
     mutant: 'await chunks.return()',
     reason: 'The iterator of a body has this method. The check is for the compiler.',

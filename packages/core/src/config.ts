@@ -149,7 +149,6 @@ export interface AuthConfig {
   /** This app, then the trusted issuers. */
   readonly issuers: readonly [TrustedIssuer, ...TrustedIssuer[]]
   readonly jwtLifetimeSeconds: number
-  readonly sessionLifetimeSeconds: number
   readonly lookupTimeoutMs: number
   readonly lifetimes: SessionLifetimes
   /** `Infinity` for no limit. */
@@ -250,7 +249,6 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     sessionCookie,
     issuers: [own, ...trustedIssuers],
     jwtLifetimeSeconds,
-    sessionLifetimeSeconds: expiresInSeconds,
     lookupTimeoutMs,
     lifetimes: { ...expiry, idleTimeoutSeconds, renewAfterSeconds },
     maxSessionsPerUser,
@@ -299,7 +297,7 @@ const SETTINGS: readonly (keyof AuthConfig)[] = [
     'sessionCookie',
     'issuers',
   ] as const),
-  ...(['jwtLifetimeSeconds', 'sessionLifetimeSeconds', 'lookupTimeoutMs', 'lifetimes'] as const),
+  ...(['jwtLifetimeSeconds', 'lookupTimeoutMs', 'lifetimes'] as const),
   ...(['maxSessionsPerUser', 'whenFull', 'rotateSessionToken', 'freshForSeconds'] as const),
   ...(['trustedProxies', 'rolesOf', 'memberRolesOf', 'hasPermissions'] as const),
   ...(['onEvent', 'onFailure', 'telemetry', 'identityCache', 'now'] as const),

@@ -14,7 +14,6 @@ test('needs only a base URL and keys: 15 minutes, 30 days, cookies named service
     bearer: false,
     cookies: { jwt: 'service.jwt', session: '__Host-service.session', device: '__Host-service.device' },
     jwtLifetimeSeconds: 15 * 60,
-    sessionLifetimeSeconds: 30 * 24 * 60 * 60,
     lookupTimeoutMs: 2_000,
     lifetimes: {
       expiresInSeconds: 30 * 24 * 60 * 60,

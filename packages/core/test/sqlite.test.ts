@@ -70,6 +70,10 @@ describe('a URL', () => {
     await expect(open(url)).rejects.toThrow(ConfigurationError)
   })
 
+  test.each([0, -5, Number.NaN, 2 ** 31])('rejects a busyTimeoutMs of %d', async (busyTimeoutMs) => {
+    await expect(openSqlite(':memory:', { busyTimeoutMs })).rejects.toThrow(/busyTimeoutMs/)
+  })
+
   test(':memory: creates no file and is empty every time', async () => {
     const one = await open(':memory:')
     const other = await open(':memory:')

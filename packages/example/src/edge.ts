@@ -1,6 +1,7 @@
 import './edge-process.ts'
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { drain } from '@sallyport/trpc'
 import { edgeApp, isBackendReady } from './edge-app.ts'
 import { backend } from './edge-runner.ts'
 import { env, isProduction, sameAddress } from './env.ts'
@@ -13,8 +14,7 @@ process.once('SIGINT', stop)
 process.once('SIGTERM', stop)
 
 function stop(): void {
-  server.close(() => void backend.close())
-  server.closeAllConnections()
+  void drain({ auth: backend, server })
 }
 
 async function announce(): Promise<void> {

@@ -1,13 +1,13 @@
 import type { AuthConfig } from '../config.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import type { FailureCode } from '../events/failure.ts'
-import { failureCode } from '../events/failure-code.ts'
 import { reportFailure } from '../events/report-failure.ts'
 import type { Identity } from '../jwt/identity.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import { commit } from '../lifecycle/commit.ts'
 import { MAX_USER_AGENT_LENGTH } from '../lifecycle/create-session.ts'
 import { forRequest } from '../lifecycle/observed-database.ts'
+import { isAuthError } from '../protocol/errors.ts'
 import { rateLimited } from '../rate-limit/rate-limited.ts'
 import type { ProxyTrust } from '../request/address.ts'
 import { hasSessionHeader, readBearer, readSessionCookie } from '../request/credentials.ts'
@@ -45,10 +45,9 @@ export function createContext(
     endpoint.origin !== null && (sessionTransport === 'header' || !usesBearer(endpoint, request, config))
   const report = (error: unknown, code?: FailureCode) =>
     reportFailure(error, { code, path: endpoint.path, step: 'background' }, config)
-  const reportLate = (error: unknown) => {
-    const code = failureCode(error)
-    report(error, code === 'INTERNAL_ERROR' ? 'AFTER_RESPONSE_FAILED' : code)
-  }
+  // Only an `AuthError` says what failed: a mail server can have the same error codes as a database.
+  const reportLate = (error: unknown) =>
+    report(error, isAuthError(error) ? undefined : 'AFTER_RESPONSE_FAILED')
   return {
     config,
     signingKeys: definition.signingKeys,

@@ -88,7 +88,7 @@ export async function checkWrite(database: SessionDatabase): Promise<void> {
     throw rollback
   }
   try {
-    // Only with a file of its own, SQLite has a path that can be replaced.
+    // A database that has a local file can say whether it was replaced.
     await db.transaction().execute((trx) => (isReplaced ? spilling(trx, () => write(trx)) : write(trx)))
   } catch (error) {
     if (error !== rollback) throw error
@@ -99,7 +99,7 @@ export async function checkWrite(database: SessionDatabase): Promise<void> {
 const SQLITE_BYTES = 64 * 1024
 const SPILLING_PAGES = 4
 
-/** Keeps few pages of a transaction in memory. Otherwise, SQLite writes none to the disk before the commit. */
+/** Keeps few pages of a transaction in memory. Otherwise SQLite writes none to the disk before the commit. */
 async function spilling(trx: SessionDatabase['db'], work: () => Promise<never>): Promise<never> {
   const size = async (name: string) => {
     const { rows } = await sql<Record<string, number>>`pragma ${sql.raw(name)}`.execute(trx)

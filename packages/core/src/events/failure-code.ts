@@ -1,4 +1,5 @@
 import { DeadlineError } from '../protocol/deadline.ts'
+import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { isAuthError, isConfigurationError } from '../protocol/errors.ts'
 import type { FailureCode } from './failure.ts'
 
@@ -9,7 +10,7 @@ const CODES: readonly (readonly [RegExp, FailureCode])[] = [
   [/^(SQLITE_FULL|53100$|ENOSPC$|EDQUOT$)/, 'DATABASE_FULL'],
   [/^(SQLITE_BUSY|SQLITE_LOCKED|TRANSACTION_ACTIVE$|55P03$|40001$|40P01$)/, 'DATABASE_LOCKED'],
   [/^(57014$|25P04$|ETIMEDOUT$)/, 'DATABASE_TIMEOUT'],
-  [/^53300$/, 'POOL_EXHAUSTED'],
+  [/^(53300|POOL_EXHAUSTED)$/, 'POOL_EXHAUSTED'],
   [/^PASSWORD_QUEUE_FULL$/, 'PASSWORD_QUEUE_FULL'],
 ]
 
@@ -31,6 +32,8 @@ const MAX_DEPTH = 8
 
 /** Returns what failed, as far as an error and its causes say. */
 export function failureCode(error: unknown): FailureCode {
+  // What its provider's connection says isn't about the database.
+  if (isEndpointError(error) && error.code === 'PROVIDER_UNAVAILABLE') return error.code
   let cause = error
   for (let depth = 0; depth < MAX_DEPTH && cause instanceof Error; depth++) {
     const code = codeOf(cause)

@@ -17,6 +17,8 @@ export type FailureCode =
   /** Revocations of other processes don't arrive. Streams end within their lease. */
   | 'FEED_DOWN'
   | 'KEYS_UNAVAILABLE'
+  /** A provider of `oauth()` didn't respond. */
+  | 'PROVIDER_UNAVAILABLE'
   /** The key file is gone, can't be read, or isn't valid. The last known keys stay in use. */
   | 'KEY_FILE_INVALID'
   /** The clocks of the server and the database differ by over 30 s. */

@@ -32,7 +32,7 @@ export const PUBLISH_SECONDS: number = 10 * 60
 /** A node may sign with a retiring key until it has read the ring again. */
 const HANDOVER_SECONDS = 60
 
-/** How long a ring lists a revoked key. No connection outlives a session of 30 days. */
+/** How long a ring lists a revoked key. Every node has read the ring by then. */
 const RETENTION_REVOKED_MS = 30 * 24 * 60 * 60 * 1000
 
 export function createKeyRing(jwk: PrivateJwk, now: Date): KeyRing {
@@ -105,8 +105,7 @@ export function revokeKey(ring: KeyRing, kid: string, now: Date): KeyRing {
     .map((key): RingKey => (key.state === promoted ? { ...key, state: 'active', since: now } : key))
   if (!keys.some(({ state }) => state === 'active'))
     throw new ConfigurationError(`No key can replace this one. ${PUBLISH}`)
-  const retained = ring.revoked.filter(({ at }) => now.getTime() - at.getTime() < RETENTION_REVOKED_MS)
-  return { keys, revoked: [...retained, { kid, at: now }] }
+  return { keys, revoked: [...stillListed(ring, now), { kid, at: now }] }
 }
 
 function findKey(ring: KeyRing, kid: string): RingKey {
@@ -115,13 +114,17 @@ function findKey(ring: KeyRing, kid: string): RingKey {
   return key
 }
 
-/** Returns the ring without retired keys whose JWTs have all expired. */
+function stillListed({ revoked }: KeyRing, now: Date): KeyRing['revoked'] {
+  return revoked.filter(({ at }) => now.getTime() - at.getTime() < RETENTION_REVOKED_MS)
+}
+
+/** Returns the ring without retired keys whose JWTs have all expired, and long-revoked ones. */
 export function withoutGone(ring: KeyRing, options: RingOptions): KeyRing {
   const { now, jwtLifetimeSeconds = JWT_LIFETIME_SECONDS } = options
   const lastRetired = now.getTime() - (jwtLifetimeSeconds + HANDOVER_SECONDS) * 1000
   return {
-    ...ring,
     keys: ring.keys.filter(({ state, since }) => state !== 'retiring' || since.getTime() > lastRetired),
+    revoked: stillListed(ring, now),
   }
 }
 

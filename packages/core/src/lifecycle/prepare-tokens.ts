@@ -20,6 +20,9 @@ interface TokenContext {
 
 type IssuedSession = Omit<RefreshedSession, 'renewed'> & Pick<JwtSession, 'cookieHash'>
 
+/** The largest integer of PostgreSQL's column. */
+const MAX_VERSION = 2 ** 31 - 1
+
 /**
  * Prepares the tokens of a session. What can fail, fails here, before the session changes. The returned
  * function responds with them. @throws AuthError `KEYS_UNAVAILABLE`, or the error of `definePayload`
@@ -31,7 +34,7 @@ export async function prepareTokens(
   const payload = await definePayload({ userId: session.userId, sessionId: session.id })
   const key = signingKeys.active
   // A trial run: fails if the payload is too large for a JWT.
-  await issueJwt({ ...session, expiresAt: config.now() }, { key, config, payload })
+  await issueJwt({ ...session, expiresAt: config.now(), version: MAX_VERSION }, { key, config, payload })
   return async ({ remembered, cookie, ...issued }) => {
     const now = config.now()
     const jwt = await issueJwt(issued, { key, config, payload, now })

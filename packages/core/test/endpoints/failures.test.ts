@@ -175,6 +175,31 @@ describe('PostgreSQL', () => {
     expect(await works(served.auth)).toBe(true)
   })
 
+  test("an exhausted pool of the app's", async () => {
+    const pool = new pg.Pool({ connectionString: await server.createDatabase('app_pool'), max: 3 })
+    onTestFinished(() => pool.end())
+    const database = await openPostgres({ pool }, { statementTimeoutMs: 500 })
+    onTestFinished(database.close)
+    const { auth, failures } = await serve(database)
+    const held: pg.PoolClient[] = []
+    while (pool.idleCount > 0 || pool.totalCount < 3) held.push(await pool.connect())
+    expect((await auth.handler(post('/write', {}))).status).toBe(503)
+    expect(failures).toMatchObject([{ code: 'POOL_EXHAUSTED', path: '/write' }])
+    for (const client of held) client.release()
+    expect(await works(auth)).toBe(true)
+  })
+
+  test('a database that is down from the start says nothing about the keys', async () => {
+    const failures: AuthFailure[] = []
+    const onFailure = (failure: AuthFailure) => void failures.push(failure)
+    const definition = { ...app.definition, config: { ...app.config, onFailure } }
+    const auth = createAuth(definition, () => openPostgres('postgres://127.0.0.1:1/app'))
+    onTestFinished(() => auth.close())
+    const down = 'DATABASE_UNAVAILABLE'
+    expect(await auth.readiness()).toEqual({ read: down, write: down, feed: down, keys: 'ok', clock: down })
+    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set([down]))
+  })
+
   test('a dead feed, which recovers', async () => {
     const { database, proxy } = await open()
     const { auth, failures } = await serve(database)

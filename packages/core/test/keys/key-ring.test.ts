@@ -192,6 +192,9 @@ describe('a revoked key', () => {
     const revokedAfter = (seconds: number) => summary(revokeKey(leaked, c.kid, after(seconds))).revoked
     expect(revokedAfter(30 * DAY_SECONDS - 1)).toEqual([a.kid, c.kid])
     expect(revokedAfter(30 * DAY_SECONDS)).toEqual([c.kid])
+    const listedAfter = (seconds: number) => summary(withoutGone(leaked, { now: after(seconds) })).revoked
+    expect(listedAfter(30 * DAY_SECONDS - 1)).toEqual([a.kid])
+    expect(listedAfter(30 * DAY_SECONDS)).toEqual([])
   })
 
   test('is remembered through every other change', () => {

@@ -30,8 +30,13 @@ async function waitForServer(): Promise<void> {
 
 function pause(): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(resolve, RETRY_MS)
-    addEventListener('online', () => resolve(), { once: true })
+    const end = () => {
+      clearTimeout(timer)
+      removeEventListener('online', end)
+      resolve()
+    }
+    const timer = setTimeout(end, RETRY_MS)
+    addEventListener('online', end)
   })
 }
 

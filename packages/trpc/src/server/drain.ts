@@ -1,9 +1,8 @@
-import type { Auth, LazyAuth } from '@sallyport/core/auth'
-import { requirePositive } from '@sallyport/core/internal/server'
+import type { AuthStore } from '@sallyport/core'
+import { authStore, MAX_TIMER_MS, requirePositive } from '@sallyport/core/internal/server'
 import { RECONNECT } from './guard-socket.ts'
 import { limiterOf } from './limit-sockets.ts'
 import { isOpen, type ServerSocket } from './socket-limiter.ts'
-import { MAX_TIMER_MS } from './socket-limits.ts'
 import { endStreams } from './stopping-streams.ts'
 import { cutUpgraded } from './upgraded-sockets.ts'
 
@@ -22,10 +21,21 @@ export interface DrainedSockets {
   close(): void
 }
 
-type DrainedAuth = Pick<Auth, 'close' | 'database'> | Pick<LazyAuth, 'close' | 'store'>
+type DrainedStore = Pick<AuthStore, 'revocations'>
+
+/** The part of what {@link drain} closes at the end. Its streams end first, if it has sessions. */
+export interface DrainedAuth {
+  close(): unknown
+  readonly [authStore]?: DrainedStore
+  readonly store?: DrainedStore
+  readonly database?: DrainedStore
+}
 
 export interface DrainOptions {
-  /** The result of `createAuth`. It is closed at the end. */
+  /**
+   * The result of `createAuth` or `betterAuthGuard`. In a process without sessions, the connections to the
+   * backend. It is closed at the end.
+   */
   readonly auth: DrainedAuth
   /** The HTTP server, or all of them. */
   readonly server: DrainedServer | readonly DrainedServer[]
@@ -77,7 +87,9 @@ async function run({ auth, server, sockets }: DrainOptions, timeoutMs: number): 
   const clients = () => [...(sockets?.clients ?? [])] as readonly ServerSocket[]
   let listening = servers.filter((each) => each.listening).length
 
-  endStreams('store' in auth ? auth.store.revocations : auth.database.revocations)
+  // The database of `createAuth` may not be open yet, but then it has a store.
+  const { revocations } = auth.store ?? auth[authStore] ?? auth.database ?? {}
+  if (revocations !== undefined) endStreams(revocations)
   sockets?.close()
   for (const socket of clients()) if (isOpen(socket)) socket.send(RECONNECT)
   for (const each of servers) {

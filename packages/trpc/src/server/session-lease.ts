@@ -1,10 +1,9 @@
 import type { AuthConfig, AuthStore, Identity, Session, SessionReader } from '@sallyport/core'
 import { isAuthError } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/internal/protocol'
-import { isUnavailable, reportLater, validateIdentity } from '@sallyport/core/internal/server'
+import { isUnavailable, MAX_TIMER_MS, reportLater, validateIdentity } from '@sallyport/core/internal/server'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 import type { SessionRead } from './session-read.ts'
-import { MAX_TIMER_MS } from './socket-limits.ts'
 
 export interface LeaseSubscriber {
   /** If true, the session is read again before the lease ends; otherwise only after an event. */

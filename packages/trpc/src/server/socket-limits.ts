@@ -1,4 +1,4 @@
-import { requirePositive } from '@sallyport/core/internal/server'
+import { MAX_TIMER_MS, requirePositive } from '@sallyport/core/internal/server'
 
 /** Limits of {@link webSocketOptions}. */
 export interface WebSocketLimits {
@@ -39,8 +39,6 @@ const DEFAULT_LIMITS: DefaultLimits = {
   maxSocketsPerAddress: 1_000,
   maxHandshakesPerAddress: 100,
 }
-
-export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
 export function socketLimits({ authenticateWithinMs, ...limits }: WebSocketLimits): SocketLimits {
   const checked: { -readonly [Name in keyof DefaultLimits]: number } = { ...DEFAULT_LIMITS }

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '@sallyport/core'
-import { proxyTrustOf, requirePositive } from '@sallyport/core/internal/server'
+import { MAX_TIMER_MS, proxyTrustOf, requirePositive } from '@sallyport/core/internal/server'
 import { type PageOptions, type PageRequest, readPage } from './page-request.ts'
 import { type PageServer, resolveUser } from './resolve-user.ts'
 import { openServerAuth, type ServerAuth } from './server-auth.ts'
@@ -28,7 +28,7 @@ export function createServerAuth({
   token,
   timeoutMs = 5_000,
 }: ServerAuthOptions): (request: PageRequest, options?: PageOptions) => Promise<ServerAuth> {
-  requirePositive('timeoutMs', timeoutMs)
+  requirePositive('timeoutMs', timeoutMs, MAX_TIMER_MS)
   const fetchToken = createFetchToken(token, { config, timeoutMs })
   const server: PageServer = { config, fetchToken }
   const trustsProxy = proxyTrustOf(config)

@@ -1,4 +1,5 @@
 import { authStore } from '@sallyport/core/internal/server'
+import { drain } from '@sallyport/trpc'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { afterAll, expect, test, vi } from 'vitest'
 import { PASSWORD } from './create-auth.ts'
@@ -54,6 +55,14 @@ test.for<[name: string, reason: string, revoke: Revoke]>([
   published.mockRestore()
   expect(await reasonsOf(streams)).toEqual([reason, reason])
   expect(await scene.call(user.cookie)).toBe(reason)
+})
+
+test('a server that stops ends the streams, and closes the guard', async () => {
+  const stopped = await openScene()
+  const streams = await stopped.openStreams((await stopped.signUp()).cookie)
+  await drain({ auth: stopped.guard, server: [] })
+  expect(await reasonsOf(streams)).toEqual(['SESSIONS_UNAVAILABLE', 'SESSIONS_UNAVAILABLE'])
+  await stopped.close()
 })
 
 test('setRole ends the streams that need the role', async () => {

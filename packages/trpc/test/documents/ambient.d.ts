@@ -38,5 +38,5 @@ declare const Deno: {
 }
 
 declare module 'pino' {
-  export default function pino(): { error(details: object, message: string): void }
+  export default function pino(): Record<'error' | 'info', (details: object, message: string) => void>
 }

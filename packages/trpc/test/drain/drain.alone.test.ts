@@ -75,10 +75,16 @@ test('cuts all connections after 5 s', async () => {
 test('ends also with a server of HTTP/2, which cannot cut connections', async () => {
   const server = { listening: true, close: vi.fn<() => void>(), once: vi.fn<() => void>() }
   const auth = { store: { revocations: memoryFeed() }, close: vi.fn<() => Promise<void>>(async () => {}) }
-  const drained = drain({ auth: auth as never, server, timeoutMs: 100 })
+  const drained = drain({ auth, server, timeoutMs: 100 })
   await pass(100)
   await drained
   expect(auth.close).toHaveBeenCalledOnce()
+})
+
+test('closes what has no sessions', async () => {
+  const close = vi.fn<() => void>()
+  await drain({ auth: { close }, server: [] })
+  expect(close).toHaveBeenCalledOnce()
 })
 
 test('closes no socket that is closing, and a server that begins to listen at once', async () => {
@@ -89,7 +95,7 @@ test('closes no socket that is closing, and a server that begins to listen at on
   expect(socket.close).not.toHaveBeenCalled()
   const late = { ...server, listening: false, close: vi.fn<() => void>() }
   const auth = { store: { revocations: memoryFeed() }, close: async () => {} }
-  await drain({ auth: auth as never, server: [late] })
+  await drain({ auth, server: [late] })
   expect(late.close).not.toHaveBeenCalled()
   const [event, listener] = late.once.mock.calls.at(-1) ?? expect.fail()
   listener()

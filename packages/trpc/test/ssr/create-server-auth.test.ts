@@ -244,6 +244,7 @@ describe('a failure', () => {
 describe('rejects an invalid setting at once', () => {
   test.each([
     [{ timeoutMs: 0 }, /timeoutMs/],
+    [{ timeoutMs: 2 ** 31 }, /timeoutMs/],
     [{ token: { url: 'auth.example.com' } }, /token\.url/],
     [{ token: { url: 'http://auth.example.com' } }, /token\.url/],
     [{ token: { url: 'ftp://auth.example.com' } }, /token\.url/],

@@ -1,4 +1,5 @@
 import { Kysely } from 'kysely'
+import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { checkMapping } from '../check-mapping.ts'
 import type { MappingOptions, OpenedReader, OpenedStore } from '../database.ts'
@@ -41,6 +42,7 @@ export async function openSqliteStore(
   options: SqliteStoreOptions,
 ): Promise<OpenedReader | OpenedStore> {
   const { mapping, columns = NO_COLUMNS, busyTimeoutMs = 5_000 } = options
+  requirePositive('busyTimeoutMs', busyTimeoutMs, MAX_TIMER_MS)
   requireFile(source)
   const driver = await openDriver(source, { busyTimeoutMs, wal: false })
   try {

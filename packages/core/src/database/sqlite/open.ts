@@ -1,4 +1,5 @@
 import { Kysely } from 'kysely'
+import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
 import type { OpenedDatabase, OwnTablesOptions } from '../database.ts'
@@ -50,6 +51,7 @@ export async function openSqlite(
   options: SqliteOptions = {},
 ): Promise<OpenedDatabase<unknown>> {
   const { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS, migrate: migrates = true } = options
+  requirePositive('busyTimeoutMs', busyTimeoutMs, MAX_TIMER_MS)
   const { names, mapping, plugins } = applyNames(options)
   if (!(create && migrates) || isInspecting()) requireFile(source)
   const driver = await openDriver(source, { busyTimeoutMs, wal: migrates && !isInspecting() })

@@ -73,6 +73,7 @@ describe('failures are counted by code', () => {
     POOL_EXHAUSTED: true,
     FEED_DOWN: true,
     KEYS_UNAVAILABLE: true,
+    PROVIDER_UNAVAILABLE: true,
     KEY_FILE_INVALID: true,
     CLOCK_SKEW: true,
     BACKEND_UNAVAILABLE: true,

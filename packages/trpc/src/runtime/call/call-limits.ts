@@ -1,4 +1,4 @@
-import { requirePositive } from '@sallyport/core/internal/server'
+import { MAX_TIMER_MS, requirePositive } from '@sallyport/core/internal/server'
 import { CallRejection } from './call-rejection.ts'
 
 /** The limits of one side of internal calls. Both sides have the same defaults. */
@@ -14,7 +14,6 @@ export interface CallLimits {
 }
 
 const MEBIBYTE = 1_048_576
-const MAX_TIMER_MS = 2 ** 31 - 1
 
 export function checkLimits({
   timeoutMs = 10_000,

@@ -41,7 +41,7 @@ export function pgPoolDriver(
     const client = await timed(connecting).catch((error: unknown) => {
       // The pool may still open it.
       connecting.then((late) => late.release()).catch(() => {})
-      throw error
+      throw isExhausted(pool) ? new PoolExhaustedError('No connection became free', { cause: error }) : error
     })
     // A running query gets the error too. Without a listener, a connection in use would end the process.
     client.on('error', ignore)
@@ -122,6 +122,15 @@ export function pgPoolDriver(
 }
 
 const ignore = () => {}
+
+class PoolExhaustedError extends Error {
+  readonly code = 'POOL_EXHAUSTED'
+}
+
+/** Returns whether a caller waits for a connection of others. Not every pool says so. */
+function isExhausted(pool: PgPool): boolean {
+  return 'waitingCount' in pool && Number(pool.waitingCount) > 0
+}
 
 /** Runs the callback when the app ends its pool, which waits for every connection in use. */
 function beforeEnd(pool: PgPool, callback: () => void): void {
