@@ -16,7 +16,16 @@ import { sampleReportService } from './sample-report-service.ts'
 /** Serves everything over HTTP. */
 export const app = new Hono()
 
-const handle = createHandler({ auth, config: authConfig, router: appRouter, createContext: httpContext })
+const handle = createHandler({
+  auth,
+  config: authConfig,
+  router: appRouter,
+  createContext: httpContext,
+  // `onFailure` reports the errors of guards and auth endpoints.
+  onError({ error, path }) {
+    if (error.code === 'INTERNAL_SERVER_ERROR') console.error(`${path}:`, error.cause ?? error)
+  },
+})
 for (const path of ['/api/auth/*', '/trpc/*', '/healthz'])
   app.all(path, (c) => handle(c.req.raw, { remoteAddress: remoteAddress(c) }))
 

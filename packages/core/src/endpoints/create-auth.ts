@@ -18,7 +18,7 @@ import { checkReady } from './check-ready.ts'
 import type { EndpointServer } from './create-context.ts'
 import type { AuthDefinition, AuthPlugin } from './definition.ts'
 import { createHandler, type RequestOptions } from './handler.ts'
-import { checkWrite, createReadiness, type Readiness } from './readiness.ts'
+import { checkWrite, createReadiness, type Readiness, watchFile } from './readiness.ts'
 
 export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   /** Responds to every request under `/api/auth`; never rejects. */
@@ -182,14 +182,17 @@ function setUp<Plugins extends readonly AuthPlugin[]>(
   const everyMs = pruneEverySeconds * 1000
   if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
     throw new ConfigurationError('pruneEverySeconds must be a number from 0 to 2_147_483')
-  let stopReporting = () => {}
+  const stops: (() => void)[] = []
   let timer: ReturnType<typeof setInterval> | undefined
   const pruneNow = ({ database }: EndpointServer) => prune(database, { now: config.now(), tables, auditDays })
 
   async function prepare(database: AnyDatabase): Promise<EndpointServer> {
     const server = createEndpointServer(definition, database)
     await preparePlugins(plugins, server.database)
-    stopReporting = reportSource(database.revocations.failures, 'feed', config)
+    stops.push(
+      reportSource(database.revocations.failures, 'feed', config),
+      watchFile(server.database, (error) => report(error, 'file')),
+    )
     // Calls are checked even if nothing can be written.
     await checkWrite(server.database).catch((error: unknown) => report(error, 'open'))
     const pruneLater = () => void pruneNow(server).catch((error: unknown) => report(error, 'prune'))
@@ -208,7 +211,7 @@ function setUp<Plugins extends readonly AuthPlugin[]>(
   })
   function stop(): void {
     clearInterval(timer)
-    stopReporting()
+    for (const end of stops.splice(0)) end()
   }
   return { prepare, stop, report, methods }
 }

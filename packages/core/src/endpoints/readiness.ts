@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AuthConfig } from '../config.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import type { FailureCode } from '../events/failure.ts'
-import { failureCode } from '../events/failure-code.ts'
+import { Fault, failureCode } from '../events/failure-code.ts'
 import { reportFailure } from '../events/report-failure.ts'
 import { withDeadline } from '../protocol/deadline.ts'
 import { checkKeys, checkLookup } from '../session/is-ready.ts'
@@ -14,16 +14,7 @@ export type Readiness = Readonly<Record<Part, 'ok' | FailureCode>>
 
 const SHARED_MS = 1_000
 const MAX_SKEW_MS = 30_000
-
-/** A failure with a code that isn't in its cause. */
-class Fault extends Error {
-  readonly failureCode: FailureCode
-
-  constructor(failureCode: FailureCode, message: string, cause?: unknown) {
-    super(message, { cause })
-    this.failureCode = failureCode
-  }
-}
+const FILE_CHECK_MS = 1_000
 
 /** Creates a check of every part. Callers within a second share one. */
 export function createReadiness(
@@ -39,7 +30,7 @@ export function createReadiness(
       await withDeadline(check(), config.lookupTimeoutMs)
       return 'ok'
     } catch (error) {
-      const code = error instanceof Fault ? error.failureCode : failureCode(error)
+      const code = failureCode(error)
       reportFailure(error, { code, path: 'readiness', step: 'background' }, config)
       return code
     }
@@ -131,6 +122,20 @@ async function checkClock({ db, locks }: SessionDatabase): Promise<void> {
   const skewMs = Math.round(Date.now() - Number(rows[0]?.now))
   if (Math.abs(skewMs) > MAX_SKEW_MS)
     throw new Fault('CLOCK_SKEW', `The clock differs from the database's by ${skewMs} ms`)
+}
+
+/** Reports within a second that the file of a database is gone. Returns a function that stops it. */
+export function watchFile(database: SessionDatabase, report: (error: unknown) => void): () => void {
+  if (database.isReplaced === undefined) return () => {}
+  const timer = setInterval(() => {
+    try {
+      requireFile(database)
+    } catch (error) {
+      report(error)
+    }
+  }, FILE_CHECK_MS)
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 function requireFile({ isReplaced }: SessionDatabase): void {

@@ -30,6 +30,16 @@ const MESSAGES: typeof CODES = [
 
 const MAX_DEPTH = 8
 
+/** A failure that no library throws. */
+export class Fault extends Error {
+  readonly failureCode: FailureCode
+
+  constructor(failureCode: FailureCode, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.failureCode = failureCode
+  }
+}
+
 /** Returns what failed, as far as an error and its causes say. */
 export function failureCode(error: unknown): FailureCode {
   // What its provider's connection says isn't about the database.
@@ -45,6 +55,7 @@ export function failureCode(error: unknown): FailureCode {
 }
 
 function codeOf(error: Error): FailureCode | undefined {
+  if (error instanceof Fault) return error.failureCode
   if (isConfigurationError(error)) return 'CONFIGURATION_INVALID'
   if (isAuthError(error) && error.reason === 'KEYS_UNAVAILABLE') return 'KEYS_UNAVAILABLE'
   if (error instanceof DeadlineError) return 'DATABASE_TIMEOUT'

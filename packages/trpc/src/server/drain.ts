@@ -59,10 +59,11 @@ export function isDraining(auth: object): boolean {
 }
 
 /**
- * Stops a server. `/healthz` responds with 503, and no connection is accepted. Calls in flight get their
- * responses, over HTTP and WebSocket. Clients move their sockets to other nodes. Subscriptions over
- * server-sent events end with `SESSIONS_UNAVAILABLE`, so clients continue them elsewhere. After `timeoutMs`,
- * all connections are cut. Then `auth` is closed, with the database that it opened. Close your own after it.
+ * Stops a server. No connection is accepted, and on open ones, `/healthz` responds with 503. Calls in flight
+ * get their responses, over HTTP and WebSocket. Clients move their sockets to other nodes. Subscriptions of
+ * users over server-sent events end with `SESSIONS_UNAVAILABLE`, so clients continue them elsewhere. After
+ * `timeoutMs`, all connections are cut, such as those of public subscriptions. Then `auth` is closed, with
+ * the database that it opened. Close your own after it.
  *
  * A second call with the same `auth` returns the first promise.
  *

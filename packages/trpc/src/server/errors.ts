@@ -133,9 +133,10 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
   headers?: Headers
 } {
   const headers = new Headers()
+  // An app that has no guards may have another context.
+  const call = ctx?.auth?.[authRequest]
   // The head of a stream is sent before any guard runs.
-  const isPublic =
-    ctx !== undefined && !ctx.auth[authRequest].wasChecked() && errors.length === 0 && !eagerGeneration
+  const isPublic = call !== undefined && !call.wasChecked() && errors.length === 0 && !eagerGeneration
   if (!isPublic) headers.set('cache-control', 'no-store')
   // A response can contain text from users. A browser must not treat it as a page or a script.
   headers.set('x-content-type-options', 'nosniff')
@@ -143,14 +144,13 @@ export function authResponseMeta({ ctx, data, errors, eagerGeneration }: Respons
   const seconds = errors.map(({ cause }) => (isAuthError(cause) ? (cause.retryAfterSeconds ?? 0) : 0))
   const longest = isMixed ? 0 : Math.max(0, ...seconds)
   if (longest > 0) headers.set('retry-after', String(longest))
-  for (const [name, value] of ctx?.auth[authRequest].request.responseHeaders ?? [])
-    headers.append(name, value)
+  for (const [name, value] of call?.request.responseHeaders ?? []) headers.append(name, value)
   return { headers }
 }
 
 interface ResponseMetaOptions {
   /** Absent if `createContext` failed. */
-  readonly ctx?: { readonly auth: AuthHandle } | undefined
+  readonly ctx?: { readonly auth?: AuthHandle } | undefined
   readonly data: readonly unknown[]
   readonly errors: readonly TRPCError[]
   readonly eagerGeneration?: boolean

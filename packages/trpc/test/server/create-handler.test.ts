@@ -52,6 +52,15 @@ test('without auth, serves tRPC alone', async () => {
   expect(await Promise.all(statuses)).toEqual([200, 404, 404, 404])
 })
 
+test('a context without auth gets responses that are never cached', async () => {
+  const open = initTRPC.context<{ plan: string }>().create()
+  const router = open.router({ plan: open.procedure.query(({ ctx }) => ctx.plan) })
+  const handle = createHandler({ auth, config, router, createContext: () => ({ plan: 'free' }) })
+  const response = await handle(new Request(`${ORIGIN}/trpc/plan`))
+  expect(await response.json()).toEqual({ result: { data: 'free' } })
+  expect(response.headers.get('cache-control')).toBe('no-store')
+})
+
 test('/healthz responds with 503 if a part fails, and says which', async () => {
   const healthz = () => createHandler({ ...options, auth: broken })(new Request(`${ORIGIN}/healthz`))
   const parts = { ...(await auth.readiness()), write: 'DATABASE_READ_ONLY' } as const
