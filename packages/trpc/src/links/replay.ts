@@ -41,7 +41,7 @@ async function refresh(call: Call, rejected: CallError, { generation, showOutage
   if (failure) throw toCallError(failure, rejected)
 }
 
-/** Resolves when waiting can't change the state. Listens until then, so the client retries. */
+/** Resolves when waiting can't change the state, or on abort. Listens until then, so the client retries. */
 export function decidedState(session: LinkSession, signal: AbortSignal): Promise<AuthState> {
   return new Promise((resolve) => {
     const check = () => {
@@ -49,12 +49,12 @@ export function decidedState(session: LinkSession, signal: AbortSignal): Promise
       const isPageError = shown.error !== null && shown.error === session.get().pageError
       const error = isPageError ? null : shown.error
       const isSettled = error === null ? shown.status === 'authenticated' : isDecided(error)
-      if (shown.status !== 'unauthenticated' && !isSettled) return
+      if (shown.status !== 'unauthenticated' && !isSettled && !signal.aborted) return
       unsubscribe()
       resolve({ ...shown, error })
     }
     const unsubscribe = session.subscribe(check)
-    signal.addEventListener('abort', unsubscribe)
+    signal.addEventListener('abort', check)
     check()
   })
 }
