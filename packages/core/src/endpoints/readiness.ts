@@ -90,19 +90,23 @@ export async function checkWrite(database: SessionDatabase): Promise<void> {
 const SQLITE_BYTES = 64 * 1024
 const SPILLING_PAGES = 4
 
-/** Keeps few pages of a transaction in memory. Otherwise SQLite writes none to the disk before the commit. */
+/**
+ * Keeps few pages of a transaction in memory. Otherwise SQLite writes none to the disk before the commit. Not
+ * in other modes than WAL: there, written pages would lock out all readers.
+ */
 async function spilling(trx: SessionDatabase['db'], work: () => Promise<never>): Promise<never> {
-  const size = async (name: string) => {
-    const { rows } = await sql<Record<string, number>>`pragma ${sql.raw(name)}`.execute(trx)
-    return { name, size: Number(rows[0]?.[name]) }
+  const get = async (name: string) => {
+    const { rows } = await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(trx)
+    return rows[0]?.[name]
   }
-  const set = (name: string, size: number) => sql`pragma ${sql.raw(`${name} = ${size}`)}`.execute(trx)
-  const before = [await size('cache_size'), await size('cache_spill')]
+  const set = (name: string, value: unknown) => sql`pragma ${sql.raw(`${name} = ${value}`)}`.execute(trx)
+  if ((await get('journal_mode')) !== 'wal') return work()
+  const before = { cache_size: await get('cache_size'), cache_spill: await get('cache_spill') }
   try {
-    for (const { name } of before) await set(name, SPILLING_PAGES)
+    for (const name of Object.keys(before)) await set(name, SPILLING_PAGES)
     return await work()
   } finally {
-    for (const { name, size } of before) await set(name, size)
+    for (const [name, value] of Object.entries(before)) await set(name, value)
   }
 }
 

@@ -116,6 +116,19 @@ describe('SQLite', () => {
     expect(await database.db.selectFrom('sallyport.audit').selectAll().execute()).toEqual([])
   })
 
+  test('without WAL, the check writes nothing into the file, which would lock out its readers', async () => {
+    const path = `${directory}/journal.db`
+    new Database(path).exec('pragma user_version = 1').close()
+    const client = new Database(path)
+    const database = await openSqlite({ client })
+    onTestFinished(database.close)
+    const { auth } = await serve(database)
+    expect(client.pragma('journal_mode', { simple: true })).toBe('delete')
+    const { mtimeNs } = statSync(path, { bigint: true })
+    expect(await auth.readiness()).toEqual(OK)
+    expect(statSync(path, { bigint: true }).mtimeNs).toBe(mtimeNs)
+  })
+
   test('a lock', async () => {
     const { path, database } = await open()
     const served = await serve(database)
@@ -184,8 +197,8 @@ describe('PostgreSQL', () => {
     const database = await openPostgres({ pool }, { statementTimeoutMs: 500 })
     onTestFinished(database.close)
     const { auth, failures } = await serve(database)
-    const held: pg.PoolClient[] = []
-    while (pool.idleCount > 0 || pool.totalCount < 3) held.push(await pool.connect())
+    // The third one listens.
+    const held = [await pool.connect(), await pool.connect()]
     expect((await auth.handler(post('/write', {}))).status).toBe(503)
     expect(failures).toMatchObject([{ code: 'POOL_EXHAUSTED', path: '/write' }])
     for (const client of held) client.release()
