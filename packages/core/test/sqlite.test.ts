@@ -43,6 +43,13 @@ test('an existing file keeps its permissions', async () => {
   expect(permissionsOf(path)).toBe('640')
 })
 
+test('what SQLite cannot open is an error with its path', async () => {
+  const path = join(directory, 'folder.db')
+  mkdirSync(path)
+  const cause = { code: 'SQLITE_CANTOPEN' }
+  await expect(open(path)).rejects.toMatchObject({ message: expect.stringContaining(path), cause })
+})
+
 test("a file that isn't a database is an error", async () => {
   const path = join(directory, 'text.db')
   writeFileSync(path, 'not a database '.repeat(100))

@@ -6,7 +6,7 @@ import type { SqliteConnections } from '../sync-driver.ts'
 import type { SqliteSource, SyncSqliteClient } from './client.ts'
 import type { SqliteConnection } from './connection.ts'
 import { type OpenFile, recordConnections, rejectReplica, watchCopies } from './copies.ts'
-import { createBusyRetry } from './errors.ts'
+import { createBusyRetry, sqliteCode } from './errors.ts'
 import { loadedLibraries, type SqliteLibrary } from './libraries.ts'
 import { toConnection } from './to-connection.ts'
 
@@ -143,7 +143,9 @@ async function openConnections(
   } catch (error) {
     closeAll()
     // While a program starts, the driver's error says more than a 503.
-    throw isAuthError(error) ? error.cause : error
+    const cause = isAuthError(error) ? error.cause : error
+    if (!/^SQLITE_(CANTOPEN|READONLY)/.test(sqliteCode(cause))) throw cause
+    throw new Error(`SQLite can't open ${file.path}. The file and its folder must be writable.`, { cause })
   }
 }
 

@@ -58,7 +58,7 @@ const CODES: Readonly<Record<number, string>> = {
 }
 
 /** Returns the code of an error of any driver as text, or an empty string. */
-function sqliteCode(error: unknown): string {
+export function sqliteCode(error: unknown): string {
   if (!(error instanceof Error)) return ''
   // Of `node:sqlite`.
   if ('errcode' in error && typeof error.errcode === 'number')
