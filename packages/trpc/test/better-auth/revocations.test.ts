@@ -57,11 +57,15 @@ test.for<[name: string, reason: string, revoke: Revoke]>([
   expect(await scene.call(user.cookie)).toBe(reason)
 })
 
-test('a server that stops ends the streams, and closes the guard', async () => {
+test('a server that stops ends streams over HTTP, and then closes the guard', async () => {
   const stopped = await openScene()
-  const streams = await stopped.openStreams((await stopped.signUp()).cookie)
+  const [overHttp] = await stopped.openStreams((await stopped.signUp()).cookie)
+  // A closed guard ends its streams, too, but later.
+  const close = vi.spyOn(stopped.guard, 'close').mockResolvedValue()
   await drain({ auth: stopped.guard, server: [] })
-  expect(await reasonsOf(streams)).toEqual(['SESSIONS_UNAVAILABLE', 'SESSIONS_UNAVAILABLE'])
+  expect(close).toHaveBeenCalledOnce()
+  expect(await reasonsOf(overHttp ? [overHttp] : [])).toEqual(['SESSIONS_UNAVAILABLE'])
+  close.mockRestore()
   await stopped.close()
 })
 

@@ -1,0 +1,34 @@
+import { issueJwt } from '@sallyport/core/auth'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, expect, test } from 'vitest'
+import { prepareTokens } from '../../src/lifecycle/prepare-tokens.ts'
+
+const auth = await createTestAuth()
+afterAll(() => auth.close())
+const { config, signingKeys } = auth.definition
+
+test('a payload that only fits into the JWT of a low version is rejected before the session changes', async () => {
+  const session = { id: crypto.randomUUID(), userId: crypto.randomUUID() }
+  const expiresAt = new Date(8.64e15)
+  const payloadOf = (length: number) => ({ text: 'x'.repeat(length) })
+  const issue = (length: number) =>
+    issueJwt({ ...session, expiresAt }, { key: signingKeys.active, config, payload: payloadOf(length) })
+  const prepare = (length: number) =>
+    prepareTokens(session, {
+      config,
+      signingKeys,
+      definePayload: () => payloadOf(length),
+      sessionTransport: 'cookie',
+    })
+  let longest = 0
+  for (let step = 2_048; step >= 1; step /= 2)
+    if (
+      await issue(longest + step).then(
+        () => true,
+        () => false,
+      )
+    )
+      longest += step
+  await expect(prepare(longest)).rejects.toThrow('at most')
+  await expect(prepare(longest - 20)).resolves.toBeTypeOf('function')
+})
