@@ -43,7 +43,7 @@ test('an existing file keeps its permissions', async () => {
   expect(permissionsOf(path)).toBe('640')
 })
 
-test('what SQLite cannot open is an error with its path', async () => {
+test("a file that SQLite can't open is an error with its path", async () => {
   const path = join(directory, 'folder.db')
   mkdirSync(path)
   const cause = { code: 'SQLITE_CANTOPEN' }

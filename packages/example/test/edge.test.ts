@@ -209,8 +209,13 @@ describe('the edge', () => {
     expect(await generate(edge, cookie, 'later', id)).toMatchObject({ status: 200, data: { id } })
   })
 
-  test('ends with 0 on SIGINT', async () => {
+  test('answers the calls in flight on SIGINT, then ends with 0', async () => {
+    const answer = generate(edge, await signIn(backend.url), 'slow at the end')
+    while (!pending.has('slow at the end')) await sleep(10)
     edge.process.kill('SIGINT')
+    while (await fetch(`${edge.url}/healthz`).then(Boolean, () => false)) await sleep(10)
+    pending.get('slow at the end')?.end('Report')
+    expect(await answer).toMatchObject({ status: 200, data: { text: 'Report' } })
     expect(await edge.exit).toBe(0)
   })
 })

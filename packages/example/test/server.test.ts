@@ -10,6 +10,7 @@ import { createSigningKey } from '@sallyport/core/internal/auth'
 import { createPasswordAccount } from '@sallyport/core/plugins/email-password'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTRPCClient, httpBatchLink, type TRPCClient } from '@trpc/client'
+import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import type { AppRouter } from '../src/routers/app.ts'
@@ -139,6 +140,20 @@ describe('the example', () => {
     )
     await grace.client.notes.remove.mutate({ id: note.id })
     expect(await grace.client.notes.list.query()).toEqual([])
+  })
+
+  test('prints the error of a procedure, and hides it from the caller', async () => {
+    const { client } = await signIn('grace')
+    const file = new Database(join(example.folder, 'example.db'))
+    file.exec('alter table note rename to lost')
+    const call = client.notes.list.query()
+    await expect(call)
+      .rejects.toThrow('Something went wrong')
+      .finally(() => {
+        file.exec('alter table lost rename to note').close()
+      })
+    await untilSaid(example, 'notes.list:')
+    expect(example.output()).toContain('no such table: note')
   })
 
   test('shows users to admins only', async () => {

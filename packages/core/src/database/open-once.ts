@@ -13,7 +13,7 @@ export interface Opening<Opened> {
   close(): Promise<void>
 }
 
-/** @param onError receives the cause of a failed attempt once, not once per caller */
+/** @param onError receives the error of a failed attempt once, not once per caller */
 export function openOnce<Opened>(
   begin: () => Promise<Opened>,
   { end, onError }: { end: (opened: Opened) => Promise<void>; onError: (error: unknown) => void },
@@ -31,8 +31,9 @@ export function openOnce<Opened>(
     } catch (cause) {
       attempt = undefined
       failure = { cause, at: performance.now() }
-      onError(cause)
-      throw unavailable()
+      const error = unavailable()
+      onError(error)
+      throw error
     }
     if (!isClosed) return current
     await endCurrent()

@@ -4,8 +4,6 @@ import { openOnce } from '../database/open-once.ts'
 import { preparePlugins } from '../database/schema/prepare-tables.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { closeShared, findShared, openPrepared, openShared } from '../database/shared-databases.ts'
-import type { FailureCode } from '../events/failure.ts'
-import { failureCode } from '../events/failure-code.ts'
 import { reportSource } from '../events/failure-source.ts'
 import { reportFailure } from '../events/report-failure.ts'
 import { type PruneReport, prune } from '../lifecycle/prune.ts'
@@ -133,7 +131,7 @@ function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
         ? openPrepared({ open, prepare })
         : openShared({ open, prepare, name: sharedName(), stop }),
     {
-      onError: (error) => report(error, 'open', unavailableCode(error)),
+      onError: (error) => report(error, 'open'),
       async end({ database }) {
         stop()
         await (name === undefined ? database.close() : closeShared(sharedName(), database))
@@ -176,8 +174,7 @@ function setUp<Plugins extends readonly AuthPlugin[]>(
 ) {
   const { config, plugins } = definition
   const endpoints = endpointsOf(definition)
-  const report = (error: unknown, path: string, code?: FailureCode) =>
-    reportFailure(error, { path, step: 'background', code }, config)
+  const report = (error: unknown, path: string) => reportFailure(error, { path, step: 'background' }, config)
   const tables = plugins.flatMap(({ expiringTables = [] }) => expiringTables)
   const everyMs = pruneEverySeconds * 1000
   if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
@@ -191,7 +188,7 @@ function setUp<Plugins extends readonly AuthPlugin[]>(
     await preparePlugins(plugins, server.database)
     stops.push(
       reportSource(database.revocations.failures, 'feed', config),
-      watchFile(server.database, (error) => report(error, 'file')),
+      watchFile(server.database, config),
     )
     // Calls are checked even if nothing can be written.
     await checkWrite(server.database).catch((error: unknown) => report(error, 'open'))
@@ -214,10 +211,4 @@ function setUp<Plugins extends readonly AuthPlugin[]>(
     for (const end of stops.splice(0)) end()
   }
   return { prepare, stop, report, methods }
-}
-
-/** Whatever prevents the opening, sessions can't be read. */
-function unavailableCode(error: unknown): FailureCode {
-  const code = failureCode(error)
-  return code === 'INTERNAL_ERROR' ? 'DATABASE_UNAVAILABLE' : code
 }

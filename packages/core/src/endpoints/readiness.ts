@@ -3,6 +3,7 @@ import type { AuthConfig } from '../config.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import type { FailureCode } from '../events/failure.ts'
 import { Fault, failureCode } from '../events/failure-code.ts'
+import { createFailureSource, reportSource } from '../events/failure-source.ts'
 import { reportFailure } from '../events/report-failure.ts'
 import { withDeadline } from '../protocol/deadline.ts'
 import { checkKeys, checkLookup } from '../session/is-ready.ts'
@@ -128,24 +129,28 @@ async function checkClock({ db, locks }: SessionDatabase): Promise<void> {
     throw new Fault('CLOCK_SKEW', `The clock differs from the database's by ${skewMs} ms`)
 }
 
-/** Reports within a second that the file of a database is gone. Returns a function that stops it. */
-export function watchFile(database: SessionDatabase, report: (error: unknown) => void): () => void {
-  if (database.isReplaced === undefined) return () => {}
+/** Reports within a second that the file of a database is gone, or back. Returns a function that stops it. */
+export function watchFile({ isReplaced }: SessionDatabase, config: AuthConfig): () => void {
+  if (isReplaced === undefined) return () => {}
+  const source = createFailureSource()
+  const stopReporting = reportSource(source, 'file', config)
   const timer = setInterval(() => {
-    try {
-      requireFile(database)
-    } catch (error) {
-      report(error)
-    }
+    if (!isReplaced()) source.recover()
+    else if (source.current === null) source.fail('DATABASE_FILE_REPLACED', fileReplaced())
   }, FILE_CHECK_MS)
   timer.unref()
-  return () => clearInterval(timer)
+  return () => {
+    clearInterval(timer)
+    stopReporting()
+  }
 }
 
 function requireFile({ isReplaced }: SessionDatabase): void {
-  if (isReplaced?.())
-    throw new Fault(
-      'DATABASE_FILE_REPLACED',
-      'The SQLite file was removed or replaced. Put it back, then restart this process',
-    )
+  if (isReplaced?.()) throw fileReplaced()
 }
+
+const fileReplaced = () =>
+  new Fault(
+    'DATABASE_FILE_REPLACED',
+    'The SQLite file was removed or replaced. Put it back, then restart this process',
+  )

@@ -3,15 +3,14 @@ import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { isAuthError, isConfigurationError } from '../protocol/errors.ts'
 import type { FailureCode } from './failure.ts'
 
-/** Codes of SQLite, SQLSTATEs of PostgreSQL, and our own. */
+/** Codes of SQLite, and SQLSTATEs of PostgreSQL. */
 const CODES: readonly (readonly [RegExp, FailureCode])[] = [
   [/^SQLITE_READONLY_DBMOVED$/, 'DATABASE_FILE_REPLACED'],
   [/^(SQLITE_READONLY|25006$)/, 'DATABASE_READ_ONLY'],
   [/^(SQLITE_FULL|53100$|ENOSPC$|EDQUOT$)/, 'DATABASE_FULL'],
   [/^(SQLITE_BUSY|SQLITE_LOCKED|TRANSACTION_ACTIVE$|55P03$|40001$|40P01$)/, 'DATABASE_LOCKED'],
   [/^(57014$|25P04$|ETIMEDOUT$)/, 'DATABASE_TIMEOUT'],
-  [/^(53300|POOL_EXHAUSTED)$/, 'POOL_EXHAUSTED'],
-  [/^PASSWORD_QUEUE_FULL$/, 'PASSWORD_QUEUE_FULL'],
+  [/^53300$/, 'POOL_EXHAUSTED'],
 ]
 
 /** The numbers of `node:sqlite`. */
@@ -30,7 +29,7 @@ const MESSAGES: typeof CODES = [
 
 const MAX_DEPTH = 8
 
-/** A failure that no library throws. */
+/** An error that knows its failure code. */
 export class Fault extends Error {
   readonly failureCode: FailureCode
 
@@ -42,7 +41,7 @@ export class Fault extends Error {
 
 /** Returns what failed, as far as an error and its causes say. */
 export function failureCode(error: unknown): FailureCode {
-  // What its provider's connection says isn't about the database.
+  // Its cause is about the provider, but can have an error code of a database.
   if (isEndpointError(error) && error.code === 'PROVIDER_UNAVAILABLE') return error.code
   let cause = error
   for (let depth = 0; depth < MAX_DEPTH && cause instanceof Error; depth++) {

@@ -47,7 +47,7 @@ export interface AuthFailure {
   readonly step: FailureStep
   /** The original error; null if `recovered`. */
   readonly cause: unknown
-  /** Whether it works again: for a key file, a dynamic JWKS, and the feed of revocations. */
+  /** Whether it works again: for a key file, a dynamic JWKS, the feed of revocations, and a SQLite file. */
   readonly recovered: boolean
   /** How many more failures with this code and path weren't reported since the last report. */
   readonly suppressed: number

@@ -243,7 +243,7 @@ describe('deferred work', () => {
         throw new Error('mailbox full')
       },
     ],
-    // As a database.
+    // With an error code of a database.
     ['times out', () => Promise.reject(Object.assign(new Error('mailbox full'), { code: 'ETIMEDOUT' }))],
   ])('is only reported if it %s', async (name, work) => {
     const endpoint = { ...withContext(async ({ later }) => later(work)), path: `/${name}` } as const

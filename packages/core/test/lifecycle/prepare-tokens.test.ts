@@ -11,8 +11,11 @@ test('a payload that only fits into the JWT of a low version is rejected before 
   const session = { id: crypto.randomUUID(), userId: crypto.randomUUID() }
   const expiresAt = new Date(8.64e15)
   const payloadOf = (length: number) => ({ text: 'x'.repeat(length) })
-  const issue = (length: number) =>
-    issueJwt({ ...session, expiresAt }, { key: signingKeys.active, config, payload: payloadOf(length) })
+  async function fits(length: number): Promise<boolean> {
+    const payload = payloadOf(length)
+    const issuing = issueJwt({ ...session, expiresAt }, { key: signingKeys.active, config, payload })
+    return await issuing.then(Boolean, () => false)
+  }
   const prepare = (length: number) =>
     prepareTokens(session, {
       config,
@@ -21,14 +24,7 @@ test('a payload that only fits into the JWT of a low version is rejected before 
       sessionTransport: 'cookie',
     })
   let longest = 0
-  for (let step = 2_048; step >= 1; step /= 2)
-    if (
-      await issue(longest + step).then(
-        () => true,
-        () => false,
-      )
-    )
-      longest += step
+  for (let step = 2_048; step >= 1; step /= 2) if (await fits(longest + step)) longest += step
   await expect(prepare(longest)).rejects.toThrow('at most')
   await expect(prepare(longest - 20)).resolves.toBeTypeOf('function')
 })

@@ -23,7 +23,7 @@ export interface DrainedSockets {
 
 type DrainedStore = Pick<AuthStore, 'revocations'>
 
-/** The part of what {@link drain} closes at the end. Its streams end first, if it has sessions. */
+/** The part of the result of `createAuth` or `betterAuthGuard` that {@link drain} uses. */
 export interface DrainedAuth {
   close(): unknown
   readonly [authStore]?: DrainedStore
@@ -33,8 +33,8 @@ export interface DrainedAuth {
 
 export interface DrainOptions {
   /**
-   * The result of `createAuth` or `betterAuthGuard`. In a process without sessions, the connections to the
-   * backend. It is closed at the end.
+   * The result of `createAuth` or `betterAuthGuard`. In a process without a database, anything to close, such
+   * as the connections to the backend. It is closed at the end.
    */
   readonly auth: DrainedAuth
   /** The HTTP server, or all of them. */

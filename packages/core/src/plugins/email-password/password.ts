@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
 import pLimit from 'p-limit'
 import * as z from 'zod/mini'
+import { Fault } from '../../events/failure-code.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { OtherHash } from './other-hashes.ts'
 
@@ -109,15 +110,13 @@ export function dummyHash(): Promise<string> {
   return creatingDummy
 }
 
-class PasswordQueueError extends Error {
-  readonly code = 'PASSWORD_QUEUE_FULL'
-}
-
 function enqueue<Result>(work: () => Promise<Result>, requester: Requester): Promise<Result> {
   queue ??= createQueue()
   if (queue.pendingCount >= MAX_QUEUE[requester])
     return Promise.reject(
-      new AuthError('SESSIONS_UNAVAILABLE', { cause: new PasswordQueueError('Too many passwords') }),
+      new AuthError('SESSIONS_UNAVAILABLE', {
+        cause: new Fault('PASSWORD_QUEUE_FULL', 'Too many passwords'),
+      }),
     )
   return queue(work)
 }

@@ -1,3 +1,4 @@
+import { Fault } from '../../../events/failure-code.ts'
 import type { StoreMeter } from '../../../events/telemetry.ts'
 import { withDeadline } from '../../../protocol/deadline.ts'
 import { measureWait } from '../../measure-wait.ts'
@@ -41,7 +42,7 @@ export function pgPoolDriver(
     const client = await timed(connecting).catch((error: unknown) => {
       // The pool may still open it.
       connecting.then((late) => late.release()).catch(() => {})
-      throw isExhausted(pool) ? new PoolExhaustedError('No connection became free', { cause: error }) : error
+      throw isExhausted(pool) ? new Fault('POOL_EXHAUSTED', 'No connection became free', error) : error
     })
     // A running query gets the error too. Without a listener, a connection in use would end the process.
     client.on('error', ignore)
@@ -122,10 +123,6 @@ export function pgPoolDriver(
 }
 
 const ignore = () => {}
-
-class PoolExhaustedError extends Error {
-  readonly code = 'POOL_EXHAUSTED'
-}
 
 /** Returns whether a caller waits for a connection of others. Not every pool says so. */
 function isExhausted(pool: PgPool): boolean {
