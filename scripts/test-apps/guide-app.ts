@@ -12,6 +12,7 @@ import { editFiles } from './edit-files.ts'
 import type { Files } from './guide-files.ts'
 import type { ServedApp } from './proofs.ts'
 import { proveApp } from './prove-app.ts'
+import { proveStop } from './prove-stop.ts'
 
 /** A command of a package: the path of its script in `node_modules`, and arguments. */
 type Command = readonly [script: string, ...args: string[]]
@@ -49,6 +50,7 @@ export function guideApp({ name, files, builds, server, ...options }: GuideAppOp
       const { isServerRendered = true } = options
       await proveApp({ origin, signingKeys: env.SIGNING_KEYS, ban, isServerRendered }, browser)
       await options.prove?.({ origin })
+      await proveStop(served)
     },
   }
 }

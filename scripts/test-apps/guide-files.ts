@@ -18,7 +18,7 @@ export function guideFiles({ library, blocks }: GuideFilesOptions): Files {
     if (name !== null && name !== 'server.ts') files[`${library}${name}`] = code
   const lazy = blocksOf('docs/install.md').filter(({ name }) => name === null)
   files[`${library}auth.config.ts`] = blockWith(lazy, 'defineAuthConfig(() =>')
-  files[`${library}context.ts`] = blockWith(lazy, 'createAuth(authDefinition, open')
+  files[`${library}context.ts`] = withDrain(blockWith(lazy, 'createAuth(authDefinition, open'))
   for (const [page, places] of Object.entries(blocks))
     for (const { name, code } of blocksOf(page))
       for (const [pattern, folder] of places)
@@ -26,6 +26,13 @@ export function guideFiles({ library, blocks }: GuideFilesOptions): Files {
   const router = `${library}router.ts`
   files[router] = files[router]?.replace(/^ {2}rotateKey:/m, `  ${PROCEDURES}$&`) ?? ''
   return Object.fromEntries(Object.entries(files).map(([path, code]) => [path, forProofs(code)]))
+}
+
+/** Adds what docs/server.md adds to the file that creates `auth`. */
+export function withDrain(context: string): string {
+  const [drained = ''] =
+    blockWith(blocksOf('docs/server.md'), "NODE_ENV === 'production'").match(/^if .*/m) ?? []
+  return `import { drain } from '@sallyport/trpc'\n${context}\n${drained}\n`
 }
 
 function blocksOf(page: string): readonly Block[] {

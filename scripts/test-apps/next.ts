@@ -15,6 +15,7 @@ import { banInSqlite } from './ban-in-sqlite.ts'
 import { countHandles } from './count-handles.ts'
 import { fetchAs } from './fetch-as.ts'
 import { proveApp } from './prove-app.ts'
+import { proveStop } from './prove-stop.ts'
 
 /** A way to build and serve the app. */
 interface Setup {
@@ -86,6 +87,7 @@ async function testSetup(
   await proveApp({ origin, signingKeys: env.SIGNING_KEYS, ban }, browser)
   await proveActions({ origin, ban })
   if (command === 'dev') await proveReload(server, folder)
+  else await proveStop(server)
 }
 
 async function serve(

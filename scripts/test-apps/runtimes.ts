@@ -16,6 +16,7 @@ import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { editFiles } from './edit-files.ts'
+import { proveStop } from './prove-stop.ts'
 
 type Environment = Readonly<Record<string, string>>
 type Keys = Awaited<ReturnType<typeof appKeys>>
@@ -27,8 +28,8 @@ interface Server {
   readonly store: StoreName
 }
 
-const BUN = ['bun', 'src/bun-app.ts'] as const
-const DENO = ['deno', 'run', '-A', 'src/deno-app.ts'] as const
+const BUN = ['bun', 'src/bun.ts'] as const
+const DENO = ['deno', 'run', '-A', 'src/deno.ts'] as const
 
 const SERVERS: readonly Server[] = [
   { command: [...BUN], store: 'bun:sqlite' },
@@ -94,6 +95,7 @@ async function testServer(folder: string, { command }: Server, databaseUrl: stri
     signingKeys: keys.SIGNING_KEYS,
     command: operator(folder, keys),
   })
+  await proveStop(server, '/trpc')
 }
 
 async function testD1(place: Place): Promise<void> {
@@ -150,7 +152,7 @@ async function serve(
   cwd: string,
   [name, ...args]: readonly [string, ...string[]],
   env: Environment,
-): Promise<AsyncDisposable & { readonly origin: string }> {
+): Promise<AsyncDisposable & { readonly origin: string; readonly pid: number }> {
   const port = await freePort()
   const origin = `http://localhost:${port}`
   const { PATH = '', HOME = '' } = process.env
@@ -159,6 +161,7 @@ async function serve(
     env: { PATH, HOME, ...env, PORT: `${port}`, BASE_URL: origin },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+  const { pid = 0 } = child
   const exit = once(child, 'exit')
   while (!(await fetch(`${origin}/healthz`).catch(() => null))?.ok) {
     if (child.exitCode !== null) throw new Error(`${name} has ended`)
@@ -166,6 +169,7 @@ async function serve(
   }
   return {
     origin,
+    pid,
     async [Symbol.asyncDispose]() {
       child.kill()
       await exit

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readDocuments } from '../../packages/trpc/test/documents/read-documents.ts'
 import { type NextServer, serveNext } from '../../packages/trpc/test/next/run-next.ts'
@@ -7,8 +7,10 @@ import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
 import { countLines } from './count-lines.ts'
+import { withDrain } from './guide-files.ts'
 import { installApp, installPackages, keysIn, runInit } from './init-app.ts'
 import { proveApp } from './prove-app.ts'
+import { proveStop } from './prove-stop.ts'
 import { writeStartPages } from './start-pages.ts'
 import { proveReloads, proveStart } from './start-proofs.ts'
 
@@ -19,24 +21,31 @@ export const startApps: readonly App[] = [
   {
     name: 'TanStack Start',
     test: (place) =>
-      testApp(place, async (cwd, env) => {
-        run('npx', ['tsc', '--noEmit'], { cwd })
-        return serveNext({ script: '.output/server/index.mjs' }, { cwd, env })
+      testApp(place, {
+        serve: (cwd, env) => serveNext({ script: '.output/server/index.mjs' }, { cwd, env }),
+        prove: proveStop,
       }),
   },
   {
     name: 'TanStack Start, dev',
     test: (place) =>
-      testApp(place, (cwd, env) => {
-        const script = 'node_modules/vite/bin/vite.js'
-        return serveNext({ script, args: ['dev'] }, { cwd, env: { ...env, NODE_ENV: 'development' } })
+      testApp(place, {
+        serve(cwd, env) {
+          const script = 'node_modules/vite/bin/vite.js'
+          return serveNext({ script, args: ['dev'] }, { cwd, env: { ...env, NODE_ENV: 'development' } })
+        },
+        prove: ({ origin, pid }, cwd) => proveReloads(origin, { cwd, pid }),
       }),
   },
 ]
 
-type Serve = (cwd: string, env: Record<string, string>) => Promise<NextServer>
+interface Setup {
+  serve(cwd: string, env: Record<string, string>): Promise<NextServer>
+  /** What only this setup has. */
+  prove(server: NextServer, cwd: string): Promise<void>
+}
 
-async function testApp({ root, libraries, browser }: Place, serve: Serve): Promise<void> {
+async function testApp({ root, libraries, browser }: Place, { serve, prove }: Setup): Promise<void> {
   const cwd = join(root, 'start')
   if (!existsSync(cwd)) createApp({ root, libraries })
   for (const suffix of ['', '-shm', '-wal']) rmSync(join(cwd, `data/app.db${suffix}`), { force: true })
@@ -46,7 +55,7 @@ async function testApp({ root, libraries, browser }: Place, serve: Serve): Promi
   const ban = (email: string) => banInSqlite(join(cwd, 'data/app.db'), email)
   await proveApp({ origin, signingKeys: keys.SIGNING_KEYS, isSuperjson: true, ban }, browser)
   await proveStart(origin, browser)
-  await proveReloads(origin, { cwd, pid: server.pid })
+  await prove(server, cwd)
 }
 
 /** Creates the app, runs `sallyport init`, adds the pages of the proofs, and builds it without secrets. */
@@ -63,8 +72,10 @@ function createApp({ root, libraries }: Pick<Place, 'root' | 'libraries'>): void
     if (!/(me|rotate-key)\.tsx?$/.test(name)) assert.equal(readFileSync(join(cwd, name), 'utf8'), text, name)
   countLines(cwd)
   installPackages(cwd, packages)
+  writeFileSync(join(cwd, 'src/context.ts'), withDrain(`${blocks.get('src/context.ts')}`))
   writeStartPages(cwd, blocks)
   run('npx', ['vite', 'build'], { cwd })
+  run('npx', ['tsc', '--noEmit'], { cwd })
 }
 
 /** The files of the guide, by path. */

@@ -9,9 +9,6 @@ export type OwnedDatabase = AnyDatabase & { readonly db: AuthDatabase; close(): 
 
 type LazyDatabase = Opening<{ readonly database: OwnedDatabase }>
 
-/** No read was at this revision, so one that began before the database was open is never shared. */
-const UNOPENED: RevocationFeed = { revision: -1, subscribe: () => () => {}, publish() {} }
-
 /** The members of a database or of a store on other tables. */
 export type OpenedMembers = Required<Pick<AuthStore, 'sessions' | 'revocations' | 'limits'>> &
   Pick<AuthStore, 'locks'>
@@ -23,6 +20,8 @@ export function lazyStore<Opened>(
 ): AuthStore {
   const open = async () => storeOf(await opening.open())
   const current = () => (opening.current === undefined ? undefined : storeOf(opening.current))
+  // No read was at this revision, so one that began before the database was open is never shared.
+  const revocations: RevocationFeed = { revision: -1, subscribe: () => () => {}, publish() {} }
   const sessions: AuthStore['sessions'] = {
     findSession: async (key) => (await open()).sessions.findSession(key),
   }
@@ -35,7 +34,7 @@ export function lazyStore<Opened>(
       return current()?.sessions ?? sessions
     },
     get revocations() {
-      return current()?.revocations ?? UNOPENED
+      return current()?.revocations ?? revocations
     },
     get limits() {
       return current()?.limits ?? limits

@@ -1,19 +1,25 @@
-import type { AuthStore } from '@sallyport/core'
+import type { AuthStore, RevocationFeed } from '@sallyport/core'
 import { authStore, MAX_TIMER_MS, requirePositive } from '@sallyport/core/internal/server'
 import { RECONNECT } from './guard-socket.ts'
 import { limiterOf } from './limit-sockets.ts'
 import { isOpen, type ServerSocket } from './socket-limiter.ts'
-import { endStreams } from './stopping-streams.ts'
+import { endStreams, isStopped } from './stopping-streams.ts'
 import { cutUpgraded } from './upgraded-sockets.ts'
 
 /** The part of a `Server` of `node:http` that {@link drain} uses. With HTTP/2, it can't cut connections. */
-export interface DrainedServer {
+export interface DrainedNodeServer {
   readonly listening: boolean
   close(callback?: () => void): unknown
   closeIdleConnections?(): void
   closeAllConnections?(): void
   once(event: 'listening', listener: () => void): unknown
 }
+
+/** A server of `node:http`, or the result of `Bun.serve` or `Deno.serve`, whose connections can't be cut. */
+export type DrainedServer =
+  | DrainedNodeServer
+  | { stop(closeActiveConnections?: boolean): Promise<void> }
+  | { shutdown(): Promise<void> }
 
 /** The part of a `WebSocketServer` of `ws` that {@link drain} uses. */
 export interface DrainedSockets {
@@ -23,12 +29,15 @@ export interface DrainedSockets {
 
 type DrainedStore = Pick<AuthStore, 'revocations'>
 
-/** The part of the result of `createAuth` or `betterAuthGuard` that {@link drain} uses. */
-export interface DrainedAuth {
-  close(): unknown
+interface StreamSource {
   readonly [authStore]?: DrainedStore
   readonly store?: DrainedStore
   readonly database?: DrainedStore
+}
+
+/** The part of the result of `createAuth` or `betterAuthGuard` that {@link drain} uses. */
+export interface DrainedAuth extends StreamSource {
+  close(): unknown
 }
 
 export interface DrainOptions {
@@ -37,8 +46,11 @@ export interface DrainOptions {
    * as the connections to the backend. It is closed at the end.
    */
   readonly auth: DrainedAuth
-  /** The HTTP server, or all of them. */
-  readonly server: DrainedServer | readonly DrainedServer[]
+  /**
+   * The HTTP server, or all of them. Leave it out if the framework stops its server, such as Next.js: then
+   * `auth` is closed after `timeoutMs`, unless the process ends before.
+   */
+  readonly server?: DrainedServer | readonly DrainedServer[]
   /** The `WebSocketServer`, created with `webSocketOptions`. Without it, sockets are only cut. */
   readonly sockets?: DrainedSockets
   /** Milliseconds after which all connections are cut. @default 5_000 */
@@ -53,9 +65,15 @@ const GOING_AWAY_CODE = 1001
 
 const drains = new WeakMap<object, Promise<void>>()
 
-/** Returns whether {@link drain} was called. */
+/** Returns whether {@link drain} was called, also by another copy of the module that created `auth`. */
 export function isDraining(auth: object): boolean {
-  return drains.has(auth)
+  const feed = feedOf(auth)
+  return drains.has(auth) || (feed !== undefined && isStopped(feed))
+}
+
+/** The database of `createAuth` may not be open yet, but then it has a store. */
+function feedOf({ store, [authStore]: own, database }: StreamSource): RevocationFeed | undefined {
+  return (store ?? own ?? database)?.revocations
 }
 
 /**
@@ -84,38 +102,70 @@ export function drain({ timeoutMs = 5_000, ...options }: DrainOptions): Promise<
 
 async function run({ auth, server, sockets }: DrainOptions, timeoutMs: number): Promise<void> {
   const startedAt = performance.now()
-  const servers = [server].flat()
   const clients = () => [...(sockets?.clients ?? [])] as readonly ServerSocket[]
-  let listening = servers.filter((each) => each.listening).length
 
-  // The database of `createAuth` may not be open yet, but then it has a store.
-  const { revocations } = auth.store ?? auth[authStore] ?? auth.database ?? {}
-  if (revocations !== undefined) endStreams(revocations)
+  const feed = feedOf(auth)
+  if (feed !== undefined) endStreams(feed)
   sockets?.close()
   for (const socket of clients()) if (isOpen(socket)) socket.send(RECONNECT)
-  for (const each of servers) {
-    if (each.listening) each.close(() => listening--)
-    // It may be resolving its host name.
-    else each.once('listening', () => each.close())
-  }
+  const stops = server && [server].flat().map(stopServer)
 
-  function cut(): void {
-    for (const socket of clients()) socket.terminate()
-    for (const each of servers) {
-      each.closeAllConnections?.()
-      cutUpgraded(each)
-    }
-  }
-
-  const isOver = () => listening === 0 && clients().length === 0
+  const isOver = () => stops?.every((stop) => stop.isOver()) && clients().length === 0
   while (!isOver() && performance.now() - startedAt < timeoutMs) {
     if (performance.now() - startedAt >= HAND_OVER_MS)
       for (const socket of clients()) closeUnlessCalled(socket)
-    for (const each of servers) each.closeIdleConnections?.()
-    await new Promise((resolve) => setTimeout(resolve, CHECK_MS))
+    for (const { closeIdle } of stops ?? []) closeIdle()
+    await new Promise((resolve) => {
+      const timer = setTimeout(resolve, CHECK_MS)
+      // The framework decides when the process ends.
+      if (stops === undefined) timer.unref()
+    })
   }
-  if (!isOver()) cut()
+  if (!isOver()) {
+    for (const socket of clients()) socket.terminate()
+    for (const { cut } of stops ?? []) cut()
+  }
   await auth.close()
+}
+
+interface Stop {
+  isOver(): boolean
+  closeIdle(): void
+  cut(): void
+}
+
+/** Makes a server accept no more connections. */
+function stopServer(server: DrainedServer): Stop {
+  if ('listening' in server) return stopNodeServer(server)
+  let isRunning = true
+  const stopped = 'stop' in server ? server.stop() : server.shutdown()
+  const end = () => {
+    isRunning = false
+  }
+  stopped.then(end, end)
+  return {
+    isOver: () => !isRunning,
+    closeIdle() {},
+    cut: () => 'stop' in server && void server.stop(true),
+  }
+}
+
+function stopNodeServer(server: DrainedNodeServer): Stop {
+  let isRunning = server.listening
+  if (isRunning)
+    server.close(() => {
+      isRunning = false
+    })
+  // It may be resolving its host name.
+  else server.once('listening', () => server.close())
+  return {
+    isOver: () => !isRunning,
+    closeIdle: () => server.closeIdleConnections?.(),
+    cut() {
+      server.closeAllConnections?.()
+      cutUpgraded(server)
+    },
+  }
 }
 
 function closeUnlessCalled(socket: ServerSocket): void {

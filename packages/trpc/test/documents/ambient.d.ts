@@ -30,11 +30,14 @@ declare const Bun: {
       request: Request,
       server: { requestIP(request: Request): { address: string } | null },
     ): Promise<Response>
-  }): unknown
+  }): { stop(closeActiveConnections?: boolean): Promise<void> }
 }
 
 declare const Deno: {
-  serve(handler: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>): unknown
+  serve(handler: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>): {
+    shutdown(): Promise<void>
+  }
+  exit(): never
 }
 
 declare module 'pino' {

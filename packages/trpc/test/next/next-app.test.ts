@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'v
 import type { Browser } from '../../../../scripts/test-apps/app.ts'
 import { banInSqlite } from '../../../../scripts/test-apps/ban-in-sqlite.ts'
 import { openTour, PROOFS, type Tour } from '../../../../scripts/test-apps/proofs.ts'
+import { proveStop } from '../../../../scripts/test-apps/prove-stop.ts'
 import { launchChromium } from '../browser/launch-chromium.ts'
 import { appKeys } from './app-keys.ts'
 import { proveActions } from './prove-actions.ts'
@@ -66,8 +67,11 @@ test('a visitor signs up, out, and in on the page that init writes', async (cont
     await submit(name, 'a long enough password')
     await page.waitForURL(`${server.origin}/`)
     await page.goto(`${server.origin}/sign-in`)
+    // Another page could still show the user if it opened before the response.
+    const signedOut = page.waitForResponse(/sign-out/)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await signedOut
   }
   await page.context().close()
 })
@@ -149,3 +153,5 @@ test('the server reports nothing but the rejected actions', () => {
   const errors = server.output().match(/(?:⨯|Route ").*/g) ?? []
   expect(errors.filter((error) => !/TRPCError|Invalid Server Actions request/.test(error))).toEqual([])
 })
+
+test('the server stops during a subscription', () => proveStop(server))

@@ -39,6 +39,7 @@ export async function serveNext(
     cwd,
     env: { ...env, PORT: `${port}`, HOSTNAME: 'localhost', BASE_URL: origin },
   })
+  const exited = once(child, 'exit')
   while (!(await fetch(origin).catch(() => null))) {
     if (child.exitCode !== null) throw new Error(output())
     await delay(100)
@@ -49,9 +50,8 @@ export async function serveNext(
     pid,
     output,
     async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null) return
       child.kill()
-      await once(child, 'exit')
+      await exited
     },
   }
 }

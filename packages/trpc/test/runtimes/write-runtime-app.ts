@@ -43,6 +43,10 @@ export function writeRuntimeApp(folder: string, store: StoreName): void {
   edit('router.ts', /^ {2}rotateKey:/m, `${TICKS}$&`)
   edit('bun.ts', /serve\(\{/, '$& port: Number(process.env.PORT),')
   edit('deno.ts', /serve\(/, '$&{ port: Number(process.env.PORT) }, ')
+  for (const runtime of ['bun', 'deno']) {
+    edit(`${runtime}.ts`, /auth, server \}/, 'auth, sockets, server: [server, socketServer] }')
+    edit(`${runtime}.ts`, /^/, "import { server as socketServer, sockets } from './sockets.ts'\n")
+  }
   edit('internal-listener.ts', /3002/, 'Number(process.env.INTERNAL_PORT)')
   const own = STORES[store]
   if (own) edit('context.ts', /openSqlite\(.*\)$/m, `openSqlite({ client: ${own.client} })\n${own.import}`)
@@ -51,14 +55,13 @@ export function writeRuntimeApp(folder: string, store: StoreName): void {
   edit(
     'sockets.ts',
     /import \{ server \} .*/,
-    "import { createServer } from 'node:http'\nconst server = createServer()",
+    "import { createServer } from 'node:http'\nexport const server = createServer()",
   )
   edit('sockets.ts', /PORT \?\? 3000/, 'SOCKET_PORT')
-  // It would keep the server of the runtime alive.
-  edit('sockets.ts', /(process\.once.*\n)+/, 'void stop')
+  edit('sockets.ts', /const sockets/, 'export $&')
+  // The other server stops both.
+  edit('sockets.ts', /process\.once.*/s, '')
   files.set('backend.ts', BACKEND)
-  for (const runtime of ['bun', 'deno'])
-    files.set(`${runtime}-app.ts`, `import './${runtime}.ts'\nimport './sockets.ts'\n`)
   mkdirSync(join(folder, 'src'), { recursive: true })
   for (const [name, text] of files) writeFileSync(join(folder, 'src', name), text)
   cpSync(fileURLToPath(new URL('workers', import.meta.url)), join(folder, 'workers'), { recursive: true })

@@ -58,7 +58,12 @@ export const config = {
 }
 `,
   'instrumentation.ts': `export async function register() {
-  if (process.env.NEXT_RUNTIME === 'nodejs') await (await import('./context')).auth.ready()
+  if (process.env.NEXT_RUNTIME === 'nodejs') {
+    const { drain } = await import('@sallyport/trpc')
+    const { auth } = await import('./context')
+    await auth.ready()
+    process.once('SIGTERM', () => drain({ auth }))
+  }
 }
 `,
   'app/providers.tsx': `'use client'
