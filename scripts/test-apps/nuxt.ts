@@ -82,6 +82,8 @@ export const nuxtApp: App = guideApp({
     hono: '^4.13.19',
     nuxt: '^4.5.2',
     typescript: '^5.9.3',
+    // Nuxt 4.5.2 doesn't build with Vite 8.4.0.
+    vite: '~8.3.8',
     vue: '^3.5.45',
     'vue-router': '^5.5.1',
     'vue-tsc': '^3.0.0',

@@ -23,7 +23,7 @@ export const startApps: readonly App[] = [
     test: (place) =>
       testApp(place, {
         serve: (cwd, env) => serveNext({ script: '.output/server/index.mjs' }, { cwd, env }),
-        prove: proveStop,
+        prove: (server) => proveStop(server),
       }),
   },
   {
