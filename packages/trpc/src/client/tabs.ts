@@ -1,4 +1,3 @@
-import { pause } from './back-off.ts'
 import type { Receipt } from './receipt.ts'
 
 export type TabMessage =
@@ -9,7 +8,7 @@ export type TabMessage =
 
 /** The tabs of one browser, which share its cookies. Outside a browser the optional members are absent. */
 export interface Tabs {
-  /** Runs work that may change the cookies, while no other tab does. */
+  /** Runs work that may change the cookies, while no other tab does. Without Web Locks, while this one doesn't. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
   /** Within `exclusively`: returns the newest JWT that another open tab has received. */
   latest?(): Promise<Receipt | null>
@@ -19,9 +18,6 @@ export interface Tabs {
 
 /** Another tab may be frozen. */
 const TAB_TIMEOUT_MS = 15_000
-
-/** How long to wait for competing claims in a browser without locks. */
-const CLAIM_MS = 50
 
 function singleTab(): Tabs {
   let last: Promise<unknown> = Promise.resolve()
@@ -42,7 +38,8 @@ export function connectTabs(name: string): Tabs {
   let release = (): void => {}
 
   return {
-    exclusively: (work) => (locks ? lockWhile(name, work) : claimWhile(name, work)),
+    // Pages without TLS have no locks, such as those of a development server on another machine.
+    exclusively: locks ? (work) => lockWhile(name, work) : singleTab().exclusively,
     async latest() {
       const snapshot = await locks?.query()
       const receipts = (snapshot?.held ?? [])
@@ -98,36 +95,5 @@ async function lockWhile<Result>(name: string, work: () => Promise<Result>): Pro
   } catch (error) {
     if (isOurs) throw error
     return work()
-  }
-}
-
-/** Runs the tab with the lowest number first. It sends 0 while it works and 1 when it is done. */
-async function claimWhile<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-  const channel = new BroadcastChannel(`${name} claims`)
-  const own = Math.random()
-  const until = performance.now() + TAB_TIMEOUT_MS
-  let isOurs = false
-  let isTaken = true
-  let free = (): void => {}
-  channel.onmessage = ({ data: other }: MessageEvent<number>) => {
-    if (other === 1) free()
-    else if (other < own && !isOurs) isTaken = true
-    else if (other > 0) channel.postMessage(isOurs ? 0 : own)
-  }
-  try {
-    while (isTaken && performance.now() < until) {
-      isTaken = false
-      const freed = new Promise<void>((resolve) => {
-        free = resolve
-      })
-      channel.postMessage(own)
-      await pause(CLAIM_MS)
-      if (isTaken) await Promise.race([freed, pause(TAB_TIMEOUT_MS)])
-    }
-    isOurs = true
-    return await work()
-  } finally {
-    channel.postMessage(1)
-    channel.close()
   }
 }

@@ -14,19 +14,20 @@ const TOKEN = `${AUTH_PATH}${ENDPOINTS.token.path}`
 const browser = openBrowser()
 
 test.each([
-  { count: TABS, with: 'Web Locks', rounds: ROUNDS, prepare: async () => {} },
+  { count: TABS, with: 'Web Locks', rounds: ROUNDS, requestsPerRound: 1, prepare: async () => {} },
   {
-    // Pages without TLS. Their tabs take turns, which is slow.
+    // Pages without TLS. Their tabs don't take turns.
     count: Math.min(TABS, 8),
     with: 'BroadcastChannel alone',
     rounds: Math.ceil(ROUNDS / 5),
+    requestsPerRound: Math.min(TABS, 8),
     prepare: ({ context }: Profile) =>
       context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined })),
   },
 ])(
-  '$count tabs with $with whose JWT expires at once send one token request in each of $rounds rounds, and stay signed in',
+  '$count tabs with $with whose JWT expires at once send at most $requestsPerRound token requests in each of $rounds rounds, and stay signed in',
   { timeout: 60_000 + TABS * ROUNDS * 200 },
-  async ({ count, rounds, prepare }) => {
+  async ({ count, rounds, requestsPerRound, prepare }) => {
     await using site = await servePage({ entry: new URL('./pages/client-page.ts', import.meta.url) })
     const profile = await browser.openProfile(site)
     await prepare(profile)
@@ -44,10 +45,11 @@ test.each([
       expect(site.stage.runs).toHaveLength(count)
       requests.push(site.count(TOKEN))
     }
-    expect(requests).toEqual(Array(rounds).fill(1))
+    expect(requests).toHaveLength(rounds)
+    expect(Math.max(...requests)).toBeLessThanOrEqual(requestsPerRound)
     // No call runs later either.
     await Promise.all(tabs.map((tab) => tab.run('write')))
-    expect(site.count(TOKEN)).toBe(1)
+    expect(site.count(TOKEN)).toBe(requests.at(-1))
 
     const states = await Promise.all(tabs.map((tab) => tab.run('states')))
     const statuses = states.map((seen) => [...new Set(seen.map(({ status }) => status))])

@@ -52,12 +52,7 @@ function openTabs(count: number) {
 const everyone = (status: string) => (states: readonly { status: string }[]) =>
   states.every((state) => state.status === status)
 
-describe.each([
-  { browser: 'with Web Locks', prepare: () => {} },
-  { browser: 'with BroadcastChannel only', prepare: () => vi.stubGlobal('navigator', {}) },
-])('the tabs of a browser $browser', ({ prepare }) => {
-  beforeEach(prepare)
-
+describe('the tabs of a browser', () => {
   test('take turns, even when one fails', async () => {
     const name = newName()
     const order: string[] = []
@@ -126,6 +121,27 @@ describe.each([
     await Promise.all([refreshing, signingIn])
     await eventually(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace']))
   })
+})
+
+test('without Web Locks, tabs sign in and out together, and the works of one take turns', async () => {
+  vi.stubGlobal('navigator', {})
+  const { server, clients, states } = openTabs(3)
+  server.answer(TOKEN, () => tokens())
+  await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
+  const late = deferred<Response>()
+  server.answer('/sign-in/email', () => late.promise)
+  server.answer('/delete-user', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+  const signingIn = clients[0]?.api.signInEmail({ email: 'grace' })
+  const deleting = clients[0]?.api.deleteUser().catch((error: unknown) => error)
+  await eventually(() => expect(server.count('/sign-in/email')).toBe(1))
+  expect(server.count('/delete-user')).toBe(0)
+  late.resolve(tokens({ userId: 'grace', sessionId: 'grace-1' }))
+  await signingIn
+  expect(await deleting).toMatchObject({ code: 'USER_CHANGED' })
+  await eventually(() => expect(states().map(({ userId }) => userId)).toEqual(Array(3).fill('grace')))
+  server.answer('/sign-out', () => Response.json({ success: true }))
+  await clients[2]?.signOut()
+  await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
 })
 
 describe('a message of another tab', () => {
