@@ -102,3 +102,51 @@ test('closes no socket that is closing, and a server that begins to listen at on
   expect(event).toBe('listening')
   expect(late.close).toHaveBeenCalledOnce()
 })
+
+const openAuth = () => ({
+  store: { revocations: memoryFeed() },
+  close: vi.fn<() => Promise<void>>(async () => {}),
+})
+
+test('waits for a server of Bun, and cuts its connections after the timeout', async () => {
+  const [quick, slow] = [openAuth(), openAuth()]
+  const stop = vi.fn<(closeActiveConnections?: boolean) => Promise<void>>(() => new Promise(() => {}))
+  const drained = drain({ auth: slow, server: { stop }, timeoutMs: 2_000 })
+  const stopped = drain({ auth: quick, server: { stop: async () => {} }, timeoutMs: 2_000 })
+  await pass(20)
+  await stopped
+  expect(quick.close).toHaveBeenCalledOnce()
+  await pass(1_960)
+  expect(stop.mock.calls).toEqual([[]])
+  expect(slow.close).not.toHaveBeenCalled()
+  await pass(20)
+  await drained
+  expect(stop.mock.calls).toEqual([[], [true]])
+  expect(slow.close).toHaveBeenCalledOnce()
+})
+
+test('waits for a server of Deno, also if its shutdown fails, until the timeout', async () => {
+  const [failing, slow] = [openAuth(), openAuth()]
+  const drained = drain({ auth: slow, server: { shutdown: () => new Promise(() => {}) }, timeoutMs: 2_000 })
+  const failed = drain({ auth: failing, server: { shutdown: () => Promise.reject(new Error('Failed')) } })
+  await pass(20)
+  await failed
+  expect(failing.close).toHaveBeenCalledOnce()
+  await pass(1_960)
+  expect(slow.close).not.toHaveBeenCalled()
+  await pass(20)
+  await drained
+  expect(slow.close).toHaveBeenCalledOnce()
+})
+
+test('without a server, closes after the timeout, and keeps no process alive', async () => {
+  const auth = openAuth()
+  const unref = vi.spyOn(globalThis, 'setTimeout')
+  const drained = drain({ auth })
+  await pass(4_980)
+  expect(auth.close).not.toHaveBeenCalled()
+  await pass(20)
+  await drained
+  expect(auth.close).toHaveBeenCalledOnce()
+  expect(unref.mock.results.map(({ value }) => value.hasRef())).not.toContain(true)
+})

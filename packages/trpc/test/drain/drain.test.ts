@@ -1,7 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { drain } from '@sallyport/trpc'
+import { createAuth } from '@sallyport/core/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
+import { createTestAuth } from '@sallyport/core/testing'
+import { createHandler, drain } from '@sallyport/trpc'
 import { createTRPCClient, createWSClient, httpBatchLink, httpSubscriptionLink, wsLink } from '@trpc/client'
+import { initTRPC } from '@trpc/server'
 import { EventSource } from 'eventsource'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -224,4 +228,24 @@ test('rejects an invalid timeout, and stops nothing', async () => {
   expect(() => drainNode(auth, node, 0)).toThrow('drain: timeoutMs')
   expect((await fetch(`http://${node.host}/healthz`)).status).toBe(200)
   await drainNode(auth, node)
+})
+
+test('in another copy of the module that creates `auth`, the server is not ready either', async () => {
+  const { definition, config } = await createTestAuth()
+  const open = () => openSqlite(':memory:')
+  const [auth, copy] = [1, 2].map(() => createAuth(definition, open, { name: 'copied' }))
+  if (auth === undefined || copy === undefined) throw new TypeError('No copies')
+  await Promise.all([auth.ready(), copy.ready()])
+  const handle = createHandler({
+    auth: copy,
+    config,
+    router: initTRPC.create().router({}),
+    createContext: () => ({}),
+  })
+  const health = async () => (await handle(new Request(`${ORIGIN}/healthz`))).json()
+  expect(await health()).toMatchObject({ ok: true })
+  const drained = drain({ auth, timeoutMs: 100 })
+  expect(await health()).toEqual({ ok: false, draining: true })
+  await drained
+  await copy.close()
 })
