@@ -10,6 +10,8 @@ const IMPORTS = {
   client: `export { AuthClientError, createAuthClient } from ${CLIENT}`,
   links: `export { authAwareRetry, authLink, subscriptionLink, webSocketLink } from ${CLIENT}`,
   react: `export * from ${REACT}`,
+  /** What an app without sensitive procedures and `useSession` imports of React. */
+  provider: `export { AuthProvider, SignedIn, SignedOut, useAuth } from ${REACT}`,
   /** For programs without cookies. */
   bearer: `export { bearer } from ${CLIENT}`,
   /** For apps with Better Auth, which use its client instead of `createAuthClient`. */

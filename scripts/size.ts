@@ -3,6 +3,7 @@ import { bundleForBrowser } from './browser-bundle.ts'
 
 for (const entries of [
   ['client'],
+  ['client', 'provider'],
   ['client', 'react'],
   ['client', 'links'],
   ['client', 'links', 'react'],

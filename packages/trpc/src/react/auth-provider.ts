@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react'
 import { createContext, createElement, Fragment, useContext, useMemo, useSyncExternalStore } from 'react'
 import type { AuthState } from '../client/session-state.ts'
-import { type Confirmation, createConfirmation } from './confirmation.ts'
-import { type CurrentSession, createCurrentSession, type HookClient } from './current-session.ts'
+import type { HookClient } from './current-session.ts'
 
 /** The part of TanStack's `QueryClient` that `AuthProvider` uses. */
 export interface AuthQueryClient {
@@ -26,16 +25,16 @@ export interface AuthProviderProps {
  * @example <AuthProvider client={authClient} queryClient={queryClient}><App /></AuthProvider>
  */
 export function AuthProvider({ client, queryClient, children }: AuthProviderProps): ReactNode {
-  const shared = sharedBy(client)
+  const seen = sharedBy(client, createSeen)
   const state = useSyncExternalStore(client.subscribe, client.getState, client.getServerState)
   // Before anything below renders, also if the user changed while no provider was mounted.
-  if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: shared.seen })
-  const value = useMemo(() => ({ client, state, ...shared }), [client, state, shared])
+  if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen })
+  const value = useMemo(() => ({ client, state }), [client, state])
   const content = createElement(Fragment, { key: state.userChanges }, children)
   return createElement(AuthReactContext, { value }, content)
 }
 
-interface AuthContextValue extends Shared {
+interface AuthContextValue {
   readonly client: HookClient
   readonly state: AuthState
 }
@@ -48,25 +47,18 @@ export function useAuthContext(): AuthContextValue {
   return value
 }
 
-/** The state of one client, so several React trees share the fetched session and the dialog. */
-interface Shared {
-  readonly currentSession: CurrentSession
-  readonly confirmation: Confirmation
-  /** `userChanges` of the data in each query client. */
-  readonly seen: WeakMap<AuthQueryClient, number>
+const sharedByClient = new WeakMap<HookClient, Map<unknown, unknown>>()
+
+/** Calls `create` once for each client, so several React trees share the fetched session or the dialog. */
+export function sharedBy<Shared>(client: HookClient, create: (client: HookClient) => Shared): Shared {
+  const all = sharedByClient.get(client) ?? new Map<unknown, unknown>()
+  sharedByClient.set(client, all)
+  if (!all.has(create)) all.set(create, create(client))
+  return all.get(create) as Shared
 }
 
-const sharedByClient = new WeakMap<HookClient, Shared>()
-
-function sharedBy(client: HookClient): Shared {
-  const shared = sharedByClient.get(client) ?? {
-    currentSession: createCurrentSession(client),
-    confirmation: createConfirmation(client),
-    seen: new WeakMap(),
-  }
-  sharedByClient.set(client, shared)
-  return shared
-}
+/** `userChanges` of the data in each query client. */
+const createSeen = () => new WeakMap<AuthQueryClient, number>()
 
 /** Clears a query client if the user has changed, so nothing in flight lands in its caches. */
 export function followUser(

@@ -1,8 +1,8 @@
 import type { RequiredProof } from '@sallyport/core/internal/protocol'
 import { useSyncExternalStore } from 'react'
 import type { AuthClientError } from '../client/auth-client-error.ts'
-import { useAuthContext } from './auth-provider.ts'
-import type { ConfirmationInput } from './confirmation.ts'
+import { sharedBy, useAuthContext } from './auth-provider.ts'
+import { type ConfirmationInput, createConfirmation } from './confirmation.ts'
 
 export interface UseSensitiveResult {
   /**
@@ -30,6 +30,7 @@ export interface UseSensitiveResult {
  * const rotate = () => run(() => client.account.rotate.mutate())
  */
 export function useSensitive(): UseSensitiveResult {
-  const { get, subscribe, run, confirm, cancel } = useAuthContext().confirmation
+  const { client } = useAuthContext()
+  const { get, subscribe, run, confirm, cancel } = sharedBy(client, createConfirmation)
   return { ...useSyncExternalStore(subscribe, get, get), run, confirm, cancel }
 }

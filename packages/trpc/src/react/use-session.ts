@@ -2,8 +2,8 @@ import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
 import { useEffect, useSyncExternalStore } from 'react'
 import { type AuthClientError, isRejection } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
-import { useAuthContext } from './auth-provider.ts'
-import type { HookClient } from './current-session.ts'
+import { sharedBy, useAuthContext } from './auth-provider.ts'
+import { createCurrentSession, type HookClient } from './current-session.ts'
 
 /** The response of `GET /session`, with the members that plugins add. */
 type ResponseOf<Client extends HookClient> = Awaited<ReturnType<Client['api']['getSession']>>
@@ -26,8 +26,8 @@ export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSes
  * @example const { user, isPending, error } = useSession<typeof authClient>()
  */
 export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<ResponseOf<Client>> {
-  const { state, currentSession } = useAuthContext()
-  const { get, subscribe, load, reload } = currentSession
+  const { client, state } = useAuthContext()
+  const { get, subscribe, load, reload } = sharedBy(client, createCurrentSession)
   const latest = useSyncExternalStore(subscribe, get, get)
   const result = latest.userChanges === state.userChanges ? latest : null
   const isAuthenticated = state.status === 'authenticated'

@@ -7,6 +7,8 @@ const CLIENT = fileURLToPath(new URL('../../src/client.ts', import.meta.url))
 /** Minified and gzipped, without peers, in production. */
 const LIMITS = {
   clientAndReact: 7_050,
+  /** With `AuthProvider`, `useAuth`, `SignedIn`, and `SignedOut` alone. */
+  clientAndProvider: 6_370,
   /** What all links add to these two. */
   links: 2_810,
   /** What programs without cookies add to the client. */
@@ -29,6 +31,12 @@ test('the client and its React components together take at most 7,050 bytes', as
   ])
     expect(code).toContain(part)
   expect(bytes).toBeLessThanOrEqual(LIMITS.clientAndReact)
+})
+
+test('the hooks useSensitive and useSession cost only the apps that import them', async () => {
+  const { code, bytes } = await bundleForBrowser('client', 'provider')
+  for (const part of ['SESSION_NOT_FRESH', 'getSession']) expect(code).not.toContain(part)
+  expect(bytes).toBeLessThanOrEqual(LIMITS.clientAndProvider)
 })
 
 test('the links add at most 2,810 bytes', async () => {
