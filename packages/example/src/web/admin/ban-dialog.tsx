@@ -5,8 +5,8 @@ import { DialogActions } from '../ui/dialog-actions.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { useChange } from '../use-change.ts'
 import type { AdminUser } from './admin-user.ts'
-import { useAdminChange } from './use-admin-change.ts'
 
 const TIMES = [
   { name: '1 hour', seconds: 60 * 60 },
@@ -26,7 +26,7 @@ interface BanDialogProps {
 export function BanDialog({ user, isOpen, onOpenChange, onClosed }: BanDialogProps) {
   const { client } = useAppAuth()
   const { run } = useSensitive()
-  const ban = useAdminChange((values: FormData) => {
+  const ban = useChange('admin', (values: FormData) => {
     const reason = String(values.get('reason')).trim()
     const seconds = Number(values.get('seconds'))
     const input = {

@@ -2,8 +2,8 @@ import { useSensitive } from '@sallyport/trpc/react'
 import { useAppAuth } from '../clients.ts'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { useChange } from '../use-change.ts'
 import type { AdminUser } from './admin-user.ts'
-import { useAdminChange } from './use-admin-change.ts'
 
 const TEXTS = {
   admin: {
@@ -21,7 +21,7 @@ export function ChangeRole({ user }: { readonly user: AdminUser }) {
   const { client } = useAppAuth()
   const role = user.role === 'admin' ? 'user' : 'admin'
   const { run } = useSensitive()
-  const change = useAdminChange(() => run(() => client.api.setRole({ userId: user.id, role })))
+  const change = useChange('admin', () => run(() => client.api.setRole({ userId: user.id, role })))
   const { label, description } = TEXTS[role]
   return (
     <>

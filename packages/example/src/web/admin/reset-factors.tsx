@@ -7,15 +7,15 @@ import { DialogActions } from '../ui/dialog-actions.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { useChange } from '../use-change.ts'
 import type { AdminUser } from './admin-user.ts'
-import { useAdminChange } from './use-admin-change.ts'
 
 /** Removes the second factors of a user who has lost them. */
 export function ResetFactors({ user }: { readonly user: AdminUser }) {
   const { client } = useAppAuth()
   const { run } = useSensitive()
   const [isOpen, setIsOpen] = useState(false)
-  const reset = useAdminChange((values: FormData) => {
+  const reset = useChange('admin', (values: FormData) => {
     const reason = String(values.get('reason'))
     return run(() => client.api.resetUserFactors({ userId: user.id, reason }))
   })

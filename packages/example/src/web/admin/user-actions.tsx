@@ -4,11 +4,11 @@ import { useRef, useState } from 'react'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { useChange } from '../use-change.ts'
 import type { AdminUser } from './admin-user.ts'
 import { BanDialog } from './ban-dialog.tsx'
 import { ChangeRole } from './change-role.tsx'
 import { ResetFactors } from './reset-factors.tsx'
-import { useAdminChange } from './use-admin-change.ts'
 
 /** Changes the role and the ban. The server asks for the password if the admin's session isn't fresh. */
 export function UserActions({ user }: { readonly user: AdminUser }) {
@@ -16,7 +16,7 @@ export function UserActions({ user }: { readonly user: AdminUser }) {
   const banButton = useRef<HTMLButtonElement>(null)
   const [isBanning, setIsBanning] = useState(false)
   const { run } = useSensitive()
-  const unban = useAdminChange(() => run(() => client.api.unbanUser({ userId: user.id })))
+  const unban = useChange('admin', () => run(() => client.api.unbanUser({ userId: user.id })))
   if (user.id === userId)
     return (
       <Text as="p" size="2" color="gray">

@@ -4,12 +4,12 @@ import { useTRPCClient } from '../clients.ts'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
-import { useAdminChange } from './use-admin-change.ts'
+import { useChange } from '../use-change.ts'
 
 export function UserSession({ session }: { readonly session: SessionResponse }) {
   const { id, device, address, lastSeenAt } = session
   const client = useTRPCClient()
-  const revoke = useAdminChange(() => client.admin.revokeSession.mutate({ sessionId: id }))
+  const revoke = useChange('admin', () => client.admin.revokeSession.mutate({ sessionId: id }))
   return (
     <Card asChild size="1">
       <li className="tile">

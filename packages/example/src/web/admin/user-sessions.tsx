@@ -4,8 +4,8 @@ import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Loaded } from '../ui/loaded.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Rows } from '../ui/rows.tsx'
+import { useChange } from '../use-change.ts'
 import type { AdminUser } from './admin-user.ts'
-import { useAdminChange } from './use-admin-change.ts'
 import { UserSession } from './user-session.tsx'
 
 /** The sessions of a user. When an admin revokes one, its browser is signed out at once. */
@@ -13,7 +13,7 @@ export function UserSessions({ user }: { readonly user: AdminUser }) {
   const { client } = useAppAuth()
   const trpc = useTRPC()
   const query = useQuery(trpc.admin.sessions.queryOptions({ userId: user.id }))
-  const revokeAll = useAdminChange(() => client.api.revokeUserSessions({ userId: user.id }))
+  const revokeAll = useChange('admin', () => client.api.revokeUserSessions({ userId: user.id }))
   return (
     <>
       <Loaded query={query} what="sessions">

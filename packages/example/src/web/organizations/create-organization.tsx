@@ -4,11 +4,11 @@ import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Problem } from '../ui/problem.tsx'
-import { useOrganizationChange } from './use-organization-change.ts'
+import { useChange } from '../use-change.ts'
 
 export function CreateOrganization() {
   const client = useTRPCClient()
-  const create = useOrganizationChange((name: string) => client.organizations.create.mutate({ name }))
+  const create = useChange('organizations', (name: string) => client.organizations.create.mutate({ name }))
   return (
     <Form
       onFilled={(values, form) =>

@@ -7,7 +7,7 @@ import { Form } from '../ui/form.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { SelectField } from '../ui/select-field.tsx'
 import { SuccessMessage } from '../ui/success.tsx'
-import { useOrganizationChange } from './use-organization-change.ts'
+import { useChange } from '../use-change.ts'
 
 interface InviteMemberProps {
   /** The active organization, with the role of the caller. */
@@ -17,7 +17,7 @@ interface InviteMemberProps {
 /** For owners and admins. Only an owner can invite another owner. */
 export function InviteMember({ organization: { name, role } }: InviteMemberProps) {
   const client = useTRPCClient()
-  const invite = useOrganizationChange((input: { email: string; role: string }) =>
+  const invite = useChange('organizations', (input: { email: string; role: string }) =>
     client.organizations.invite.mutate(input),
   )
   const roles = role === 'owner' ? ['member', 'admin', 'owner'] : ['member', 'admin']

@@ -4,7 +4,7 @@ import { ActionButton } from '../ui/action-button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { Table } from '../ui/table.tsx'
-import { useOrganizationChange } from './use-organization-change.ts'
+import { useChange } from '../use-change.ts'
 
 interface OrganizationTableProps {
   readonly organizations: readonly { readonly id: string; readonly name: string; readonly role: string }[]
@@ -13,7 +13,7 @@ interface OrganizationTableProps {
 
 export function OrganizationTable({ organizations, activeId }: OrganizationTableProps) {
   const client = useTRPCClient()
-  const activate = useOrganizationChange((organizationId: string) =>
+  const activate = useChange('organizations', (organizationId: string) =>
     client.organizations.activate.mutate({ organizationId }),
   )
   if (organizations.length === 0)

@@ -1,11 +1,11 @@
 import { useAppAuth } from '../clients.ts'
 import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { Problem } from '../ui/problem.tsx'
-import { useRevocation } from './use-revocation.ts'
+import { useChange } from '../use-change.ts'
 
 export function RevokeOthers() {
   const { client } = useAppAuth()
-  const revoke = useRevocation(() => client.api.revokeOtherSessions())
+  const revoke = useChange('sessions', () => client.api.revokeOtherSessions())
   return (
     <div>
       <ConfirmButton

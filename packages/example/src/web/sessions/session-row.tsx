@@ -6,12 +6,12 @@ import { ConfirmButton } from '../ui/confirm-button.tsx'
 import { methodName } from '../ui/method-names.ts'
 import { Problem } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
-import { useRevocation } from './use-revocation.ts'
+import { useChange } from '../use-change.ts'
 
 export function SessionRow({ session }: { readonly session: SessionResponse }) {
   const { id, device, address, createdAt, lastSeenAt, expiresAt, amr, current } = session
   const { client } = useAppAuth()
-  const revoke = useRevocation(() => client.api.revokeSession({ sessionId: id }))
+  const revoke = useChange('sessions', () => client.api.revokeSession({ sessionId: id }))
   return (
     <Card asChild>
       <li className="tile">
