@@ -60,6 +60,10 @@ serve({ fetch: app.fetch, port: 3000 }, ({ port }) => console.log(\`http://local
 `,
 } as const
 
+/** The error formatter of tRPC. It tells clients why a guard rejected. */
+export const FORMATTER =
+  'errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } })'
+
 /** Returns a file with another variable and database if the app has its own `DATABASE_URL`. */
 export function ownDatabase(text: string, usesDatabaseUrl: boolean): string {
   if (!usesDatabaseUrl) return text

@@ -1,8 +1,8 @@
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { type Edit, planEdits } from '../edits.ts'
+import { type Edit, planEdits, type Replacement } from '../edits.ts'
 import { addToClient } from '../mount/mount-client.ts'
-import { addImports, inStyle } from '../mount/sources.ts'
+import { addImports, inStyle } from '../sources.ts'
 import { newFile, type Steps, scriptCommand } from '../steps.ts'
 import { STACK_EDITS } from './stack-edits.ts'
 import { stackFiles } from './stack-files.ts'
@@ -40,7 +40,7 @@ function clientEdit(text: string): Edit {
     byHand: `Connect the client in ${CLIENT}: docs/react.md#set-up.`,
   }
   if (client === null) return { ...edit, replacements: [[/(?!)/g, '']] }
-  const retry: Edit['replacements'][number] = [
+  const retry: Replacement = [
     'new QueryClient({\n',
     'new QueryClient({\n  defaultOptions: { queries: { ...authAwareRetry } },\n',
   ]

@@ -1,4 +1,5 @@
 import type { Edit } from '../edits.ts'
+import { FORMATTER } from '../templates.ts'
 
 const SERVER_EDITS: readonly Edit[] = [
   {
@@ -84,10 +85,7 @@ export const STACK_EDITS: readonly Edit[] = [
         'import { initTRPC }',
         'import { authErrorData, sessionMiddleware } from "@sallyport/trpc";\nimport { initTRPC }',
       ],
-      [
-        '.create();\n',
-        '.create({\n  errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),\n});\n',
-      ],
+      ['.create();\n', `.create({\n  ${FORMATTER},\n});\n`],
       [
         'export const publicProcedure = t.procedure;\n',
         'export const publicProcedure = t.procedure;\n\nexport const protectedProcedure = t.procedure.use(sessionMiddleware);\n',

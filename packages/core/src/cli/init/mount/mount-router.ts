@@ -1,11 +1,10 @@
 import type { Replacement } from '../edits.ts'
+import { FORMATTER } from '../templates.ts'
 
 export const ROUTER: RegExp = /\binitTRPC\b[^;]*\.create\(/
 
 const CREATE =
   /^((?:export )?const (\w+) = initTRPC\s*(?:\.context<.*>\(\))?\s*\.create\()(\)|\{[\s\S]*?\}\));?$/m
-const FORMATTER =
-  'errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),'
 
 /** Returns replacements that add `authErrorData` and `protectedProcedure`; null if the app has its own. */
 export function addToRouter(text: string): Replacement[] | null {
@@ -13,7 +12,7 @@ export function addToRouter(text: string): Replacement[] | null {
   if (found === null || /\b(?:errorFormatter|protectedProcedure)\b/.test(text)) return null
   const [before, create = '', t = '', options = ''] = found
   const space = /^\{(\s*)/.exec(options)?.[1]
-  const given = options === ')' ? `{\n  ${FORMATTER}\n})` : `{${space}${FORMATTER}${options.slice(1)}`
+  const given = options === ')' ? `{\n  ${FORMATTER},\n})` : `{${space}${FORMATTER},${options.slice(1)}`
   const typed = create.includes('.context<')
     ? create
     : create.replace(/initTRPC(\s*)\.create/, 'initTRPC.context<Context>()$1.create')

@@ -1,8 +1,6 @@
 import { posix } from 'node:path'
 import type { Change } from '../changes.ts'
 import { planEdits } from '../edits.ts'
-import { newFile } from '../steps.ts'
-import { addToClient, CLIENT } from './mount-client.ts'
 import {
   addImports,
   findSource,
@@ -11,7 +9,9 @@ import {
   type Place,
   type Source,
   withExtension,
-} from './sources.ts'
+} from '../sources.ts'
+import { newFile } from '../steps.ts'
+import { addToClient, CLIENT } from './mount-client.ts'
 import { AUTH_CLIENT } from './templates.ts'
 
 interface ClientSteps {

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { DetectedApp } from '../detect.ts'
+import { findSource, importExtension, readSources, withExtension } from '../sources.ts'
 import { newFile, type Steps } from '../steps.ts'
 import { FILES, ownDatabase } from '../templates.ts'
 import { planClient } from './plan-client.ts'
 import { planServerEdits } from './plan-server-edits.ts'
-import { findSource, importExtension, readSources, withExtension } from './sources.ts'
 import { AUTH_SERVER } from './templates.ts'
 
 /** Plans an app whose server follows tRPC's documentation; null if a part of the server doesn't. */

@@ -1,9 +1,9 @@
 import type { Change } from '../changes.ts'
 import { type Edit, planEdits, type Replacement } from '../edits.ts'
+import { addImports, findSource, importOf, inStyle, type Place, type Source } from '../sources.ts'
 import { ADAPTER, mountServer } from './adapters.ts'
 import { addToContext, CONTEXT } from './mount-context.ts'
 import { addToRouter, ROUTER } from './mount-router.ts'
-import { addImports, findSource, importOf, inStyle, type Place, type Source } from './sources.ts'
 import { CONTEXT_FILE } from './templates.ts'
 
 interface ServerEdits {

@@ -1,7 +1,8 @@
 import type { Edit } from '../edits.ts'
+import type { Source } from '../sources.ts'
 import { addImports, replaceMatch } from './replace-match.ts'
 import type { Named } from './route.ts'
-import { type Source, specifierOf } from './trpc-files.ts'
+import { specifierOf } from './trpc-files.ts'
 
 const ADAPTER = /^import type \{ FetchCreateContextFnOptions \} from .*$/m
 const TYPE = 'FetchCreateContextFnOptions|\\{\\s*headers: Headers;?\\s*\\}'

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
 import { planEdits } from '../edits.ts'
+import { withExtension } from '../sources.ts'
 import { newFile, type Steps, scriptCommand } from '../steps.ts'
 import { FILES, ownDatabase } from '../templates.ts'
 import { layoutEdit } from './layout-edit.ts'
@@ -77,4 +78,4 @@ function planEmpty({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
 }
 
 /** The bundler finds modules without an extension, and create-next-app's tsconfig.json allows no other. */
-const withoutExtensions = (text: string): string => text.replaceAll(/( from '\.[^']*)\.tsx?'/g, "$1'")
+const withoutExtensions = (text: string): string => withExtension(text, '')

@@ -1,6 +1,4 @@
-import type { Edit } from '../edits.ts'
-
-export type Replacement = Edit['replacements'][number]
+import type { Replacement } from '../edits.ts'
 
 /** Text to find, and what to show to the user if it isn't found. */
 type Expected = readonly [pattern: RegExp, shown: string]

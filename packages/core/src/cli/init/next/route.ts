@@ -1,4 +1,5 @@
-import { resolveImport, type Source } from './trpc-files.ts'
+import type { Source } from '../sources.ts'
+import { resolveImport } from './trpc-files.ts'
 
 /** An export of a module of the app. */
 export interface Named {

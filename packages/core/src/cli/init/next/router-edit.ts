@@ -1,6 +1,8 @@
-import type { Edit } from '../edits.ts'
-import { addImports, type Replacement, replaceMatch } from './replace-match.ts'
-import { type Source, specifierOf } from './trpc-files.ts'
+import type { Edit, Replacement } from '../edits.ts'
+import type { Source } from '../sources.ts'
+import { FORMATTER } from '../templates.ts'
+import { addImports, replaceMatch } from './replace-match.ts'
+import { specifierOf } from './trpc-files.ts'
 
 const PROCEDURE = /(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export const \w+ = t\.procedure\b/
 
@@ -30,8 +32,6 @@ ${before}`,
     ],
   }
 }
-
-const FORMATTER = 'errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } })'
 
 function formatErrors(text: string): Replacement[] {
   if (text.includes('.create()')) return [['.create()', `.create({ ${FORMATTER} })`]]

@@ -1,10 +1,10 @@
-import { readIfExists } from '../changes.ts'
 import type { Edit } from '../edits.ts'
+import { readSource, type Source } from '../sources.ts'
 import { contextEdit } from './context-edit.ts'
 import { addImports, replaceMatch } from './replace-match.ts'
 import type { Named, Route } from './route.ts'
 import { routerEdit } from './router-edit.ts'
-import { type Source, specifierOf, type TrpcFiles } from './trpc-files.ts'
+import { specifierOf, type TrpcFiles } from './trpc-files.ts'
 import { providerName, queryClientEdit, userProviderEdit } from './user-provider-edit.ts'
 
 /** Serves the router, and the auth endpoints. */
@@ -24,7 +24,7 @@ export function trpcEdits(found: TrpcFiles, { context }: Route, files: NewFiles)
   const edits = [
     route && { path: route.path, done: ROUTES, replacements: [[route.text, ROUTES]] as const },
     router && routerEdit(router, files.context),
-    context && contextEdit(sourceOf(context), { ...context, contextPath: files.context }),
+    context && contextEdit(readSource(context.path), { ...context, contextPath: files.context }),
     provider && userProviderEdit(provider, files.context),
     queryClient && queryClient.path !== provider?.path ? queryClientEdit(queryClient) : null,
     pages && pagesEdit(pages, files.server),
@@ -32,8 +32,6 @@ export function trpcEdits(found: TrpcFiles, { context }: Route, files: NewFiles)
   ]
   return merge(edits.filter((edit) => edit !== null && edit !== ''))
 }
-
-const sourceOf = ({ path }: Named): Source => ({ path, text: readIfExists(path) ?? '' })
 
 /** One file may have several of the parts. */
 function merge(edits: readonly Edit[]): Edit[] {

@@ -1,13 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { readIfExists } from '../changes.ts'
 import { filesIn, SOURCE } from '../detect.ts'
-
-/** A source file of the app. */
-export interface Source {
-  readonly path: string
-  readonly text: string
-}
+import { findSource, readSource, type Source } from '../sources.ts'
 
 /** The files of an app that follows tRPC's guides and examples. Null for a file that wasn't found. */
 export interface TrpcFiles {
@@ -23,22 +17,14 @@ export interface TrpcFiles {
 }
 
 export function findTrpcFiles(folder: string): TrpcFiles {
-  const sources = [...filesIn(folder)]
-    .filter((path) => SOURCE.test(path))
-    .map((path) => ({ path, text: readIfExists(path) ?? '' }))
-  /** Returns the one file with this text. */
-  function find(pattern: RegExp, start = folder): Source | null {
-    const [found, ...others] = sources.filter(
-      ({ path, text }) => !relative(start, path).startsWith('..') && pattern.test(text),
-    )
-    return others.length === 0 ? (found ?? null) : null
-  }
+  const sources = [...filesIn(folder)].filter((path) => SOURCE.test(path)).map(readSource)
+  const routes = sources.filter(({ path }) => !relative(join(folder, 'app/api/trpc'), path).startsWith('..'))
   return {
-    route: find(/\bfetchRequestHandler\(/, join(folder, 'app/api/trpc')),
-    router: find(/\binitTRPC\b[\s\S]*\.create\(/),
-    provider: find(/^['"]use client['"][\s\S]*\bhttpBatch(Stream)?Link\(/),
-    queryClient: find(/\bnew QueryClient\(/),
-    pages: find(/\bcreateTRPCOptionsProxy\([\s\S]*\bctx: \w+,/),
+    route: findSource(routes, /\bfetchRequestHandler\(/),
+    router: findSource(sources, /\binitTRPC\b[\s\S]*\.create\(/),
+    provider: findSource(sources, /^['"]use client['"][\s\S]*\bhttpBatch(Stream)?Link\(/),
+    queryClient: findSource(sources, /\bnew QueryClient\(/),
+    pages: findSource(sources, /\bcreateTRPCOptionsProxy\([\s\S]*\bctx: \w+,/),
     layout: sources.find(({ path }) => path === join(folder, 'app/layout.tsx')) ?? null,
   }
 }

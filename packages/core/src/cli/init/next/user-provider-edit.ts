@@ -1,6 +1,7 @@
-import type { Edit } from '../edits.ts'
-import { addImports, type Replacement, replaceMatch } from './replace-match.ts'
-import { type Source, specifierOf } from './trpc-files.ts'
+import type { Edit, Replacement } from '../edits.ts'
+import type { Source } from '../sources.ts'
+import { addImports, replaceMatch } from './replace-match.ts'
+import { specifierOf } from './trpc-files.ts'
 
 const COMPONENT = /(\bfunction \w+\(\s*)(props|\{\s*children,?\s*\})(:\s*(?:Readonly<)?\{)(\s*)(?=children:)/
 const CLIENT = /^( *)const \[\w+\] = useState\(\(\) =>\s+(?:\w+\.createClient|createTRPCClient)\b/m

@@ -1,7 +1,7 @@
 import { posix, sep } from 'node:path'
-import { readIfExists } from '../changes.ts'
-import { filesIn, SOURCE } from '../detect.ts'
-import type { Replacement } from '../edits.ts'
+import { readIfExists } from './changes.ts'
+import { filesIn } from './detect.ts'
+import type { Replacement } from './edits.ts'
 
 /** A source file of the app. */
 export interface Source {
@@ -15,12 +15,12 @@ export interface Place {
   readonly extension: string
 }
 
+export const readSource = (path: string): Source => ({ path, text: readIfExists(path) ?? '' })
+
 /** Returns the TypeScript files of the app, except tests. */
 export function readSources(): Source[] {
   const paths = [...filesIn('.')].map((path) => path.replaceAll(sep, '/'))
-  return paths
-    .filter((path) => SOURCE.test(path) && /(?<!\.(?:d|test|spec))\.m?tsx?$/.test(path))
-    .map((path) => ({ path, text: readIfExists(path) ?? '' }))
+  return paths.filter((path) => /(?<!\.(?:d|test|spec))\.m?tsx?$/.test(path)).map(readSource)
 }
 
 /** Returns the file that matches, or null if none or several do. */
