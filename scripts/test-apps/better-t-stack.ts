@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../packages/core/test/support/free-port.ts'
 import type { Library } from '../test-packages/pack-libraries.ts'
@@ -7,7 +7,7 @@ import { run } from '../test-packages/run.ts'
 import type { App } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
 import { FEATURES, GLOBALS, GUARDS } from './better-t-stack-edits.ts'
-import { printChanges } from './count-changes.ts'
+import { keep, printChanges } from './count-changes.ts'
 import { editFiles } from './edit-files.ts'
 import { installApp, installPackages, keysIn, runInit } from './init-app.ts'
 import { proveApp } from './prove-app.ts'
@@ -56,8 +56,9 @@ export const betterTStackApp: App = {
     for (const script of ['env:generate', 'build', 'check-types'])
       run('npm', ['run', script], { cwd: folder })
     const env = { PORT: `${port}`, BASE_URL: api, CORS_ORIGIN: origin, NODE_ENV: 'test' }
-    await using _api = await serve(['dist/index.mjs'], { cwd: server, env, url: api })
-    const preview = [join(folder, 'node_modules/vite/bin/vite.js'), 'preview', '--port', `${pagePort}`]
+    const [node, vite] = [process.execPath, join(folder, 'node_modules/vite/bin/vite.js')]
+    await using _api = await serve([node, 'dist/index.mjs'], { cwd: server, env, url: api, exitCode: 0 })
+    const preview = [node, vite, 'preview', '--port', `${pagePort}`] as const
     await using _page = await serve(preview, { cwd: web, env, url: origin, exitCode: 143 })
     const ban = (email: string) => banInSqlite(join(server, 'auth.db'), email)
     const served = { origin, api, trpcPath: '/trpc', isServerRendered: false }
@@ -80,9 +81,4 @@ function installShop(folder: string, libraries: readonly Library[]): void {
 function changedFiles(cwd: string): readonly string[] {
   const files = run('git', ['ls-files', '-mo', '--exclude-standard'], { cwd }).trim().split('\n')
   return files.filter((file) => !file.endsWith('package.json') && !file.endsWith('package-lock.json'))
-}
-
-function keep(folder: string, { as }: { as: string }): void {
-  rmSync(as, { recursive: true, force: true })
-  cpSync(folder, as, { recursive: true, filter: (path) => !path.includes('node_modules') })
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The lines that protect an app: added or changed in files that it had, and those of new files. */
@@ -12,6 +12,12 @@ interface Compared {
   readonly before: string
   readonly after: string
   readonly files: readonly string[]
+}
+
+/** Copies an app, to compare it later. */
+export function keep(folder: string, { as }: { as: string }): void {
+  rmSync(as, { recursive: true, force: true })
+  cpSync(folder, as, { recursive: true, filter: (path) => !path.includes('node_modules') })
 }
 
 /** Prints how many lines protect an app. */

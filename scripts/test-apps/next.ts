@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
 import { proveActions } from '../../packages/trpc/test/next/prove-actions.ts'
-import { type NextServer, runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
+import { runNext, serveNext } from '../../packages/trpc/test/next/run-next.ts'
 import { writeFiles } from '../../packages/trpc/test/next/write-files.ts'
 import { install, OVERRIDES } from '../test-packages/create-project.ts'
 import { type Library, tarballsOf } from '../test-packages/pack-libraries.ts'
@@ -16,6 +16,7 @@ import { countHandles } from './count-handles.ts'
 import { fetchAs } from './fetch-as.ts'
 import { proveApp } from './prove-app.ts'
 import { proveStop } from './prove-stop.ts'
+import type { Server } from './serve.ts'
 
 /** A way to build and serve the app. */
 interface Setup {
@@ -93,7 +94,7 @@ async function testSetup(
 async function serve(
   { command, args = [] }: Setup,
   { cwd, env }: { cwd: string; env: Readonly<Record<string, string>> },
-): Promise<NextServer> {
+): Promise<Server> {
   if (command === 'dev')
     return serveNext({ args: ['dev', ...args] }, { cwd, env: { ...env, NODE_ENV: 'development' } })
   // Without keys and a database.
@@ -108,7 +109,7 @@ async function serve(
 }
 
 /** Proves that hot reloads of the module that opens the database don't open it again. */
-async function proveReload({ origin, pid, output }: NextServer, folder: string): Promise<void> {
+async function proveReload({ origin, pid, output }: Server, folder: string): Promise<void> {
   const user = { email: 'mary@example.com', password: 'a long enough password', name: 'Mary' }
   const browser = await fetchAs(origin, user)
   const counts: number[] = []

@@ -10,7 +10,7 @@ import { peersAt } from '../test-packages/peer-ranges.ts'
 import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
-import { printChanges } from './count-changes.ts'
+import { keep, printChanges } from './count-changes.ts'
 import { editFiles } from './edit-files.ts'
 import { keysIn } from './init-app.ts'
 import { proveApp } from './prove-app.ts'
@@ -97,21 +97,16 @@ async function testServer(
   const [port, pagePort] = [await freePort(), await freePort()]
   const origin = `http://localhost:${pagePort}`
   const env = { PORT: `${port}`, BASE_URL: origin, NODE_ENV: 'test' }
-  const preview = [vite, 'preview', '--port', `${pagePort}`, '--strictPort']
+  const preview = [process.execPath, vite, 'preview', '--port', `${pagePort}`, '--strictPort'] as const
   await using _page = await serve(preview, { cwd: folder, env, url: origin, exitCode: 143 })
-  const api = ['--env-file=.env', `src/${server}.ts`]
-  await using _api = await serve(api, { cwd: folder, env, url: `http://localhost:${port}` })
+  const api = [process.execPath, '--env-file=.env', `src/${server}.ts`] as const
+  await using _api = await serve(api, { cwd: folder, env, url: `http://localhost:${port}`, exitCode: 0 })
   const ban = (email: string) => banInSqlite(join(folder, 'data/app.db'), email)
   const { SIGNING_KEYS: signingKeys } = keysIn(folder)
   await proveApp({ origin, trpcPath: '/trpc', isServerRendered: false, signingKeys, ban }, browser)
 }
 
 const copyFile = (file: string, { to }: { to: string }) => cpSync(join(UNGUARDED, file), to)
-
-function keep(folder: string, { as }: { as: string }): void {
-  rmSync(as, { recursive: true, force: true })
-  cpSync(folder, as, { recursive: true })
-}
 
 /** The output of `init` in an app with all packages. */
 const endsWith = (server: string) =>

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,12 +15,13 @@ import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { editFiles } from './edit-files.ts'
 import { proveStop } from './prove-stop.ts'
+import { type Server, serve } from './serve.ts'
 
 type Environment = Readonly<Record<string, string>>
 type Keys = Awaited<ReturnType<typeof appKeys>>
 
 /** A server of the guide's app. */
-interface Server {
+interface GuideServer {
   /** Of `node_modules/.bin`, with the arguments. */
   readonly command: readonly [name: string, ...args: string[]]
   readonly store: StoreName
@@ -31,7 +30,7 @@ interface Server {
 const BUN = ['bun', 'src/bun.ts'] as const
 const DENO = ['deno', 'run', '-A', 'src/deno.ts'] as const
 
-const SERVERS: readonly Server[] = [
+const SERVERS: readonly GuideServer[] = [
   { command: [...BUN], store: 'bun:sqlite' },
   { command: [...BUN], store: 'better-sqlite3' },
   { command: [...BUN], store: 'PostgreSQL' },
@@ -84,10 +83,10 @@ function createApp({ root, libraries }: Place, store: StoreName): string {
   return folder
 }
 
-async function testServer(folder: string, { command }: Server, databaseUrl: string): Promise<void> {
+async function testServer(folder: string, { command }: GuideServer, databaseUrl: string): Promise<void> {
   const socketPort = `${await freePort()}`
   const keys = { ...(await appKeys()), DATABASE_URL: databaseUrl }
-  await using server = await serve(folder, command, { ...keys, SOCKET_PORT: socketPort })
+  await using server = await serveApp(folder, command, { ...keys, SOCKET_PORT: socketPort })
   await proveRuntime({
     origin: server.origin,
     calls: `${server.origin}/trpc`,
@@ -112,7 +111,7 @@ async function testHttpAdapter(place: Place): Promise<void> {
   const [keys, service, internalPort] = [await appKeys(), await appKeys(), await freePort()]
   const env = { ...keys, SERVICE_JWKS: service.JWKS, INTERNAL_PORT: `${internalPort}` }
   const command = [process.execPath, 'src/backend.ts'] as const
-  await using server = await serve(folder, command, env)
+  await using server = await serveApp(folder, command, env)
   const bindings = {
     JWKS: keys.JWKS,
     BASE_URL: server.origin,
@@ -147,32 +146,17 @@ function operator(folder: string, keys: Keys): (...args: readonly string[]) => v
   return (...args) => void run(process.execPath, [sallyport, ...args, ...options], { cwd: folder })
 }
 
-/** Starts a server on a free port, and waits until it responds. */
-async function serve(
+/** Starts a server on a free port, and waits until it is ready. */
+async function serveApp(
   cwd: string,
   [name, ...args]: readonly [string, ...string[]],
   env: Environment,
-): Promise<AsyncDisposable & { readonly origin: string; readonly pid: number }> {
+): Promise<Server> {
   const port = await freePort()
   const origin = `http://localhost:${port}`
-  const { PATH = '', HOME = '' } = process.env
-  const child = spawn(resolve(cwd, '../node_modules/.bin', name), args, {
-    cwd,
-    env: { PATH, HOME, ...env, PORT: `${port}`, BASE_URL: origin },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  const { pid = 0 } = child
-  const exit = once(child, 'exit')
-  while (!(await fetch(`${origin}/healthz`).catch(() => null))?.ok) {
-    if (child.exitCode !== null) throw new Error(`${name} has ended`)
-    await delay(50)
-  }
-  return {
-    origin,
-    pid,
-    async [Symbol.asyncDispose]() {
-      child.kill()
-      await exit
-    },
-  }
+  const url = `${origin}/healthz`
+  const command = [resolve(cwd, '../node_modules/.bin', name), ...args] as const
+  const server = await serve(command, { cwd, env: { ...env, PORT: `${port}`, BASE_URL: origin }, url })
+  while (!(await fetch(url)).ok) await delay(50)
+  return server
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readDocuments } from '../../packages/trpc/test/documents/read-documents.ts'
-import { type NextServer, serveNext } from '../../packages/trpc/test/next/run-next.ts'
+import { serveNext } from '../../packages/trpc/test/next/run-next.ts'
 import { run } from '../test-packages/run.ts'
 import type { App, Place } from './app.ts'
 import { banInSqlite } from './ban-in-sqlite.ts'
@@ -11,6 +11,7 @@ import { withDrain } from './guide-files.ts'
 import { installApp, installPackages, keysIn, runInit } from './init-app.ts'
 import { proveApp } from './prove-app.ts'
 import { proveStop } from './prove-stop.ts'
+import type { Server } from './serve.ts'
 import { writeStartPages } from './start-pages.ts'
 import { proveReloads, proveStart } from './start-proofs.ts'
 
@@ -40,9 +41,9 @@ export const startApps: readonly App[] = [
 ]
 
 interface Setup {
-  serve(cwd: string, env: Record<string, string>): Promise<NextServer>
+  serve(cwd: string, env: Record<string, string>): Promise<Server>
   /** What only this setup has. */
-  prove(server: NextServer, cwd: string): Promise<void>
+  prove(server: Server, cwd: string): Promise<void>
 }
 
 async function testApp({ root, libraries, browser }: Place, { serve, prove }: Setup): Promise<void> {

@@ -5,16 +5,17 @@ import type { Browser } from '../../../../scripts/test-apps/app.ts'
 import { banInSqlite } from '../../../../scripts/test-apps/ban-in-sqlite.ts'
 import { openTour, PROOFS, type Tour } from '../../../../scripts/test-apps/proofs.ts'
 import { proveStop } from '../../../../scripts/test-apps/prove-stop.ts'
+import type { Server } from '../../../../scripts/test-apps/serve.ts'
 import { launchChromium } from '../browser/launch-chromium.ts'
 import { appKeys } from './app-keys.ts'
 import { proveActions } from './prove-actions.ts'
-import { type NextServer, runNext, serveNext } from './run-next.ts'
+import { runNext, serveNext } from './run-next.ts'
 import { writeApp } from './write-app.ts'
 
 // `pnpm test:apps` runs webpack, the development server, and other settings.
 let folder: string
 let built: string
-let server: NextServer
+let server: Server
 let browser: Browser | string
 let tour: Tour
 
