@@ -124,6 +124,10 @@ export const MAX_BATCH_SIZE = 20
 /** The maximum size of a WebSocket message or the body of an auth request. */
 export const MAX_PAYLOAD_BYTES: number = 64 * 1024
 
+/** Close codes of WebSockets: 4000 plus an HTTP status, from the range that is free for applications. */
+export const BANNED_CODE = 4403
+export const CREDENTIALS_REPLACED_CODE = 4401
+
 /**
  * Why a request was rejected: a closed list, with HTTP status, tRPC code, and message. Only a `SESSION_*`
  * reason signs a client out (spec sections 3 and 7).

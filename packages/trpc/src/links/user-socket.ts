@@ -1,4 +1,4 @@
-import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
+import { BANNED_CODE, CLIENT_HEADER, CREDENTIALS_REPLACED_CODE } from '@sallyport/core/internal/protocol'
 import {
   createWSClient,
   type OperationLink,
@@ -23,10 +23,6 @@ interface SocketOptions extends Omit<WebSocketClientOptions, 'connectionParams'>
    */
   readonly headers?: () => Readonly<Record<string, string>>
 }
-
-// Close codes.
-const BANNED = 4403
-const CREDENTIALS_REPLACED_CODE = 4401
 
 export interface UserSocket {
   readonly send: OperationLink<AnyTRPCRouter>
@@ -77,7 +73,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
           if (session.get().pageError) socket.close()
         })
       isOpen = false
-      if (cause?.code === BANNED) {
+      if (cause?.code === BANNED_CODE) {
         session.report('ACCOUNT_BANNED', userChanges)
         socket.close()
       }

@@ -1,5 +1,6 @@
 import { AuthError, type AuthStore, type StoredSession } from '@sallyport/core'
 import type { Endpoint, EndpointResult } from '@sallyport/core/auth'
+import { CLIENT_HEADER, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
 import { isObject } from './call/envelope.ts'
@@ -47,8 +48,8 @@ const HEADERS = [
   'sec-purpose',
   'user-agent',
   'x-moz',
-  'x-sallyport',
-  'x-sallyport-session',
+  CLIENT_HEADER,
+  SESSION_HEADER,
 ]
 
 /** Calls endpoints in the process with the database, which check the user's credentials. */

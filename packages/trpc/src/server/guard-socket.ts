@@ -1,4 +1,5 @@
 import { type AuthConfig, type AuthStore, isAuthError } from '@sallyport/core'
+import { BANNED_CODE, CREDENTIALS_REPLACED_CODE } from '@sallyport/core/internal/protocol'
 import { rateLimited } from '@sallyport/core/internal/server'
 import { decrement, increment } from './limit-addresses.ts'
 import { limiterOf } from './limit-sockets.ts'
@@ -14,10 +15,6 @@ export interface ClosableSocket {
   close(code: number, reason: string): void
   on(event: 'close', listener: () => void): unknown
 }
-
-/** Close codes: 4000 plus an HTTP status, from the range that is free for applications. */
-const BANNED_CODE = 4403
-const CREDENTIALS_REPLACED_CODE = 4401
 
 /** tRPC's client then opens a new connection, with fresh credentials, and moves its subscriptions to it. */
 export const RECONNECT: string = JSON.stringify({ id: null, method: 'reconnect' })
