@@ -1,5 +1,5 @@
 import { ConfigurationError, type RateLimit, type Session } from '@sallyport/core'
-import { addressBuckets, checkRateLimit, rateLimited } from '@sallyport/core/internal/server'
+import { addressBuckets, checkRateLimit, hashSecret, rateLimited } from '@sallyport/core/internal/server'
 import { authRequest } from './auth-handle.ts'
 import type { StoreContext } from './context.ts'
 import { reportError, toTRPCError } from './errors.ts'
@@ -71,7 +71,4 @@ function bucketsOf(
 }
 
 /** Returns the SHA-256 in hex: names may be long, and may be personal data. */
-async function digest(name: string): Promise<string> {
-  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(name))
-  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
+const digest = async (name: string) => (await hashSecret(name)).replace('sha256:', '')
