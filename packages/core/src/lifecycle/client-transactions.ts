@@ -1,3 +1,4 @@
+import type { CompiledQuery } from 'kysely'
 import type { Engine } from '../database/schema/mapping.ts'
 import { type Execute, LOCK_TIMEOUT_MS } from './lock-session.ts'
 
@@ -23,10 +24,7 @@ export function transactionsOf(client: object, engine: Engine): ClientTransactio
   if (hasMethod(client, 'getExecutor'))
     return {
       begin: (work) => methodOf(client.transaction(), 'execute')(work),
-      executeIn:
-        (trx) =>
-        (query, ...values) =>
-          methodOf(trx, 'executeQuery')(compile(query, values, engine)),
+      executeIn: (trx) => kyselyExecute((query) => methodOf(trx, 'executeQuery')(query), engine),
     }
   // Drizzle. In SQLite, `immediate` waits for other writers before it reads.
   const method = engine === 'sqlite' ? 'all' : 'execute'
@@ -57,11 +55,14 @@ function methodOf(value: unknown, name: string): Method {
   return (...values) => Reflect.apply(method, value, values)
 }
 
-/** Builds Kysely's `CompiledQuery`. */
-function compile(query: TemplateStringsArray, parameters: readonly unknown[], engine: Engine): object {
-  const sql = query.reduce((text, part, place) => `${text}${engine === 'sqlite' ? '?' : `$${place}`}${part}`)
-  const queryId = { queryId: crypto.randomUUID() }
-  return { sql, parameters, queryId, query: { kind: 'RawNode', sqlFragments: [sql], parameters: [] } }
+/** Builds queries without Kysely's `sql`, which would be in the bundle of every light entry. */
+export function kyselyExecute(run: (query: CompiledQuery) => unknown, engine: Engine): Execute {
+  const isSqlite = engine === 'sqlite'
+  return (parts, ...parameters) => {
+    const sql = parts.reduce((text, part, place) => `${text}${isSqlite ? '?' : `$${place}`}${part}`)
+    const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const
+    return run({ sql, parameters, query, queryId: { queryId: crypto.randomUUID() } })
+  }
 }
 
 /** Writes the values into the statement, since Drizzle's `sql` isn't imported. Hex needs no escaping. */

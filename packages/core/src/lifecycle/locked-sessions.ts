@@ -4,20 +4,15 @@ import type { SessionTable, UserTable } from '../database/schema/kysely-tables.t
 import type { AuthTransaction } from '../database/session-database.ts'
 import type { Session, SessionKey, SessionReader } from '../session/session.ts'
 import { type ProvedSession, validateSession } from '../session/validate-session.ts'
-import { type Execute, findLocked, LOCK_TIMEOUT_MS } from './lock-session.ts'
+import { kyselyExecute } from './client-transactions.ts'
+import { findLocked, LOCK_TIMEOUT_MS } from './lock-session.ts'
 
 /**
  * Creates the reader for Step 2 inside a transaction that is about to write. It sees every committed
  * revocation, and an uncommitted one waits for the end of this transaction.
  */
 export function lockedSessions(trx: AuthTransaction, locks: SessionLocks): SessionReader {
-  const isPostgres = locks.sql.engine === 'postgres'
-  // Without Kysely's `sql`, which would be in the bundle of every light entry.
-  const execute: Execute = (parts, ...parameters) => {
-    const text = parts.reduce((before, part, place) => `${before}${isPostgres ? `$${place}` : '?'}${part}`)
-    const query = { kind: 'RawNode', sqlFragments: [text], parameters: [] } as const
-    return trx.executeQuery({ sql: text, parameters, query, queryId: { queryId: 'lock' } })
-  }
+  const execute = kyselyExecute((query) => trx.executeQuery(query), locks.sql.engine)
   return { findSession: (key) => findLocked(execute, key, locks) }
 }
 
