@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { INTERNAL_SCHEMA } from '../database/schema/internal-tables.ts'
 
 /** Returns the path of a module of the app: in `src`, unless only the current folder has `auth.ts`. */
 export function modulePath(file: string): string {
@@ -27,7 +28,7 @@ export function envFile(): Option {
 }
 
 export function schemaOption(): Option {
-  return new Option('--schema <name>', 'schema of our internal tables in PostgreSQL').default('sallyport')
+  return new Option('--schema <name>', 'schema of our internal tables in PostgreSQL').default(INTERNAL_SCHEMA)
 }
 
 /** How a command writes files of the app. */

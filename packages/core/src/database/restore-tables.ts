@@ -11,13 +11,16 @@ export interface TableRestorer {
   restore(db: AuthKysely): Promise<unknown>
 }
 
+/** The SQLSTATE of a statement that misses a table. */
+export const UNDEFINED_TABLE = '42P01'
+
 /** Returns whether a statement failed because one of our internal tables doesn't exist. */
 export function missesInternalTable(error: unknown, { engine, schema }: InternalNames): boolean {
   if (!(error instanceof Error)) return false
   const found =
     engine === 'sqlite'
       ? /no such table: (main\.)?sallyport_/.test(error.message)
-      : 'code' in error && error.code === '42P01' && error.message.includes(`${schema}.`)
+      : 'code' in error && error.code === UNDEFINED_TABLE && error.message.includes(`${schema}.`)
   return found || missesInternalTable(error.cause, { engine, schema })
 }
 

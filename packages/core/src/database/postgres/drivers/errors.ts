@@ -4,8 +4,6 @@ import { isConflict } from '../../../session/conflict.ts'
 /** Wrong SQL, a value of the wrong type, a broken constraint, or the state of the transaction. */
 const STATEMENT_FAULTS = /^(0A|21|22|23|25P02|2F|34|3B|42|44|P0)/
 
-export const UNDEFINED_TABLE = '42P01'
-
 /** Returns the SQLSTATE of a database error; null for a connection error. */
 export function sqlState(error: unknown): string | null {
   const code = error instanceof Error && 'code' in error ? error.code : null
