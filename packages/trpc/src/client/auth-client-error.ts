@@ -14,6 +14,7 @@ export class AuthClientError extends Error {
    * - `USER_CHANGED`: another user signed in, or the user signed out, before the response arrived
    * - `REDIRECT_REJECTED`: `redirectTo` isn't a page of this origin
    * - `POPUP_BLOCKED`: the browser blocked the pop-up of `openPopup`
+   * - `SIGN_IN_CANCELED`: the pop-up was closed, or the user canceled the sign-in at the provider
    * - `REFRESH_LOOP`: the server rejects each new token
    * - `BEARER_DISABLED`: the client keeps tokens, but the server responds with cookies
    */
