@@ -1,11 +1,12 @@
 import type { AuthKysely, Timestamp } from '../database/schema/kysely-tables.ts'
-import type { AuthTransaction } from '../database/session-database.ts'
-import type { EndpointContext } from '../endpoints/endpoint.ts'
+import type { BrowserMemory, EndpointContext } from '../endpoints/endpoint.ts'
 import { lockUsers } from '../lifecycle/locked-sessions.ts'
 import { readCookie, setCookie } from '../request/cookie.ts'
 import { createSecret, hashSecret } from '../session/secret.ts'
 
 const MAX_BROWSERS = 20
+
+const SIGN_IN_SECONDS = 180 * 24 * 60 * 60
 
 /** A browser of a user. `id` is a hash of the user and the secret in the cookie. */
 export interface KnownBrowserRow {
@@ -15,10 +16,23 @@ export interface KnownBrowserRow {
   createdAt: Timestamp
 }
 
-type Table = 'emailCodeBrowser' | 'trustedDevice'
+type Table = 'emailCodeBrowser' | 'trustedDevice' | 'knownDevice'
+
+/** Only `knownDevice` has the column `device`. */
+type Rows = Record<Table, KnownBrowserRow & { device?: string }>
+
+interface Options {
+  readonly table: Table
+  /** Follows the name of the device cookie. */
+  readonly suffix: string
+  /** Returns the unique columns of a browser of a user. @default the `id` of {@link KnownBrowserRow} */
+  keyOf?(userId: string, secret: string): Promise<{ id: string } | { device: string; userId: string }>
+}
 
 /** The browsers in a table of a plugin. Programs with the session header have no cookies: none is known. */
 export interface KnownBrowsers {
+  /** Returns the secret in the cookie, whether it is known or not. */
+  readSecret(context: EndpointContext): string | null
   /**
    * Returns the id of this browser if it is known for this user, otherwise null. Without a user, it does the
    * same work.
@@ -36,33 +50,36 @@ export interface KnownBrowsers {
   forget(db: AuthKysely, userId: string): Promise<void>
 }
 
-/** @param suffix of the name of the cookie, after that of the device cookie */
-export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
-  const nameOf = ({ config }: EndpointContext) => `${config.cookies.device}-${suffix}`
-  const rowsOf = (db: AuthKysely) => db.withTables<Record<Table, KnownBrowserRow>>()
+export function knownBrowsers({ table, suffix, keyOf = hashedId }: Options): KnownBrowsers {
+  const nameOf = ({ config }: EndpointContext) => `${config.cookies.device}${suffix}`
+  const rowsOf = (db: AuthKysely) => db.withTables<Rows>()
   return {
+    readSecret(context) {
+      if (context.sessionTransport === 'header') return null
+      return readCookie(context.request.header('cookie'), nameOf(context))
+    },
     async find(userId, context, db = context.database.db) {
-      const { config, request, sessionTransport } = context
-      if (sessionTransport === 'header') return null
-      const secret = readCookie(request.header('cookie'), nameOf(context))
+      const secret = this.readSecret(context)
       if (secret === null) return null
+      const key = await keyOf(userId ?? '', secret)
       const query = rowsOf(db).selectFrom(table).select('id')
-      const known = query.where('id', '=', await hashOf(userId, secret)).where('expiresAt', '>', config.now())
+      const known = query.where(({ and }) => and(key)).where('expiresAt', '>', context.config.now())
       return (await known.executeTakeFirst())?.id ?? null
     },
     async remember({ userId, sessionId, seconds }, context) {
-      const { config, request, sessionTransport } = context
+      const { config, sessionTransport } = context
       if (sessionTransport === 'header' || seconds === 0) return []
       const now = config.now()
       const isKnown = (await this.find(userId, context)) !== null
-      const sent = isKnown ? readCookie(request.header('cookie'), nameOf(context)) : null
-      const secret = sent ?? createSecret()
+      const secret = (isKnown ? this.readSecret(context) : null) ?? createSecret()
       const expiresAt = new Date(now.getTime() + seconds * 1000)
-      const row = { id: await hashOf(userId, secret), userId, expiresAt, createdAt: now }
+      const key = await keyOf(userId, secret)
+      const row = { id: crypto.randomUUID(), ...key, userId, expiresAt, createdAt: now }
+      const unique = 'id' in key ? (['id'] as const) : (['device', 'userId'] as const)
       await whileSession({ userId, sessionId }, context, async (trx) => {
         const db = rowsOf(trx)
         const insert = db.insertInto(table).values(row)
-        await insert.onConflict((known) => known.column('id').doUpdateSet({ expiresAt })).execute()
+        await insert.onConflict((known) => known.columns(unique).doUpdateSet({ expiresAt })).execute()
         const query = db.selectFrom(table).select('id').where('userId', '=', userId)
         const browsers = await query.orderBy('expiresAt', 'desc').execute()
         const oldest = browsers.slice(MAX_BROWSERS).map(({ id }) => id)
@@ -76,11 +93,20 @@ export function knownBrowsers(table: Table, suffix: string): KnownBrowsers {
   }
 }
 
+/** Remembers browsers that sign in for 180 days. */
+export function signInMemory(browsers: KnownBrowsers): BrowserMemory {
+  return {
+    isKnown: async (userId, context) => (await browsers.find(userId, context)) !== null,
+    remember: (session, context) => browsers.remember({ ...session, seconds: SIGN_IN_SECONDS }, context),
+    forget: (userId, trx) => browsers.forget(trx, userId),
+  }
+}
+
 /** Does work in a transaction, unless the session has ended, such as by a reset that forgot the browsers. */
-export async function whileSession(
+async function whileSession(
   { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
   { database }: Pick<EndpointContext, 'database'>,
-  work: (trx: AuthTransaction) => Promise<void>,
+  work: (trx: AuthKysely) => Promise<void>,
 ): Promise<void> {
   await database.db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId])
@@ -89,6 +115,6 @@ export async function whileSession(
   })
 }
 
-function hashOf(userId: string | null, secret: string): Promise<string> {
-  return hashSecret(JSON.stringify([userId, secret]))
+async function hashedId(userId: string, secret: string): Promise<{ id: string }> {
+  return { id: await hashSecret(JSON.stringify([userId, secret])) }
 }

@@ -1,15 +1,7 @@
 import type { BrowserMemory } from '../../endpoints/endpoint.ts'
-import { type KnownBrowsers, knownBrowsers } from '../known-browsers.ts'
-
-const LIFETIME_SECONDS = 180 * 24 * 60 * 60
+import { type KnownBrowsers, knownBrowsers, signInMemory } from '../known-browsers.ts'
 
 /** Browsers that have signed in. */
-export const signedInBrowsers: KnownBrowsers = knownBrowsers('emailCodeBrowser', 'email')
+export const signedInBrowsers: KnownBrowsers = knownBrowsers({ table: 'emailCodeBrowser', suffix: '-email' })
 
-/** Remembers browsers for 180 days. */
-export const browsers: BrowserMemory = {
-  isKnown: async (userId, context) => (await signedInBrowsers.find(userId, context)) !== null,
-  remember: (session, context) =>
-    signedInBrowsers.remember({ ...session, seconds: LIFETIME_SECONDS }, context),
-  forget: (userId, trx) => signedInBrowsers.forget(trx, userId),
-}
+export const browsers: BrowserMemory = signInMemory(signedInBrowsers)

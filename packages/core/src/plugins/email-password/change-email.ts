@@ -7,7 +7,7 @@ import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { emailAddress, isDuplicate } from '../internal.ts'
 import { findUser, removePassword, selectUser } from './accounts.ts'
 import { countAddress, countEmail, countOwnEmail } from './attempts.ts'
-import { deleteDevices } from './known-device.ts'
+import { devices } from './known-device.ts'
 import { consumeLink, createLink, deleteLinks, deleteLinksSince, insertLink, isReserved } from './links.ts'
 import type { EmailChangedEmail, EmailUser } from './send-email.ts'
 import { emailPasswordError, requireEmail, type Settings } from './settings.ts'
@@ -75,7 +75,7 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
         await removePassword(trx, { userId, now })
         await deleteSessions(trx, record, { userId, cause: 'email-change-undone', at: now })
         await deleteLinksSince(trx, link)
-        await deleteDevices(trx, { userId, except: null })
+        await devices.forget(trx, userId)
         const addedSince = new Date(link.createdAt.getTime() - SUSPECT_BEFORE_MS)
         const change = { from: replaced.email, to: email, addedSince }
         record({ type: 'user.email-change-undone', userId, actorId: null, at: now, ...change })

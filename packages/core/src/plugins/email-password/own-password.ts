@@ -6,7 +6,7 @@ import { renewSession, requireSessionSecret } from '../../endpoints/renew-sessio
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { findPasswordAccount, setPassword } from './accounts.ts'
 import { countConfirmation } from './attempts.ts'
-import { deleteDevices, readDevice } from './known-device.ts'
+import { deleteOtherDevices, readDevice } from './known-device.ts'
 import { deleteLinks } from './links.ts'
 import { givenPassword, newPassword, verifyPassword } from './password.ts'
 import { hashNewPassword, type Settings } from './settings.ts'
@@ -43,7 +43,7 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await setPassword(trx, { userId, password, now })
         await deleteLinks(trx, { userId, kinds: ['reset-password'] })
-        await deleteDevices(trx, { userId, except: device })
+        await deleteOtherDevices(trx, { userId, device })
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
       }
       const renewed = await renewSession(context, {

@@ -10,7 +10,7 @@ import { createSecret, hashSecret } from '../../session/secret.ts'
 import { emailAddress } from '../internal.ts'
 import { findUser, selectUser, setPassword } from './accounts.ts'
 import { countAddress, countEmail, countEmailOfDevice } from './attempts.ts'
-import { deleteDevices } from './known-device.ts'
+import { devices } from './known-device.ts'
 import { consumeLink, createLink, deleteLinks, deleteOldLinks, findLink } from './links.ts'
 import { newPassword } from './password.ts'
 import { emailPasswordError, hashNewPassword, requireEmail, type Settings } from './settings.ts'
@@ -95,7 +95,7 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         await setPassword(trx, { userId, password, now })
         await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
         await deleteLinks(trx, { userId, kinds: ['reset-password', 'change-email'] })
-        await deleteDevices(trx, { userId, except: null })
+        await devices.forget(trx, userId)
         record({ type: 'user.password-changed', userId, actorId: null, at: now })
         return user
       })

@@ -39,13 +39,11 @@ const changePassword = (body: object = {}, cookie = ada.cookie) =>
       { cookie },
     ),
   )
-const signIn = (password: string, cookie = '') =>
-  auth.handler(
-    post(ENDPOINTS.signInEmail.path, { email: user.email, password }, { ...(cookie && { cookie }) }),
-  )
+const signIn = (password: string, cookie = '', { email } = user) =>
+  auth.handler(post(ENDPOINTS.signInEmail.path, { email, password }, { ...(cookie && { cookie }) }))
 const call = (cookie: string) => statusOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
-const knownDevices = async () =>
-  (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === user.userId)
+const knownDevices = async (of = user) =>
+  (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === of.userId)
 
 test("the new password works from now on, and the old one doesn't", async () => {
   const response = await changePassword()
@@ -163,8 +161,11 @@ test('browsers that had signed in before are no longer known, except the current
   const [here, there] = [await signIn(TEST_PASSWORD), await signIn(TEST_PASSWORD)]
   expect([here.status, there.status]).toEqual([200, 200])
   expect(await knownDevices()).toHaveLength(2)
+  const other = await makeUser()
+  await signIn(TEST_PASSWORD, '', other)
   await changePassword({}, cookiesAfter('', here))
   expect(await knownDevices()).toHaveLength(1)
+  expect(await knownDevices(other)).toHaveLength(1)
   await signIn(NEW_PASSWORD, cookiesAfter('', here))
   expect(await knownDevices()).toHaveLength(1)
 })

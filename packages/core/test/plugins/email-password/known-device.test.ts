@@ -28,8 +28,8 @@ const signIn = (cookie = '', { email } = user, on: Pick<typeof auth, 'handler'> 
   )
 const deviceCookie = (response: Response) =>
   response.headers.getSetCookie().find((cookie) => cookie.includes('service.device'))
-const devices = async () =>
-  (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === user.userId)
+const devices = async (of = user) =>
+  (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === of.userId)
 const hashOf = (secret: string) => `sha256:${createHash('sha256').update(secret).digest('hex')}`
 const secretOf = (cookie: string | undefined) => /service\.device=([^;]*)/.exec(cookie ?? '')?.[1] ?? ''
 
@@ -86,11 +86,12 @@ describe('a browser that signs in', () => {
     ['made up', () => 'A'.repeat(43)],
     ['empty', () => ''],
     ['of another account', async () => secretOf(deviceCookie(await signIn('', await makeUser())))],
-  ])('with a cookie that is %s gets a new one: the old one may have been planted', async (_name, planted) => {
-    const response = await signIn(`service.device=${await planted()}`)
+  ])('with a cookie that is %s gets a new one: the old one may have been planted', async (_name, plant) => {
+    const planted = await plant()
+    const response = await signIn(`service.device=${planted}`)
     const secret = secretOf(deviceCookie(response))
     expect(secret).toMatch(/^[\w-]{43}$/)
-    expect(secret).not.toBe(await planted())
+    expect(secret).not.toBe(planted)
     expect(await devices()).toMatchObject([{ device: hashOf(secret) }])
   })
 
@@ -115,7 +116,9 @@ test('signing out leaves the browser known', async () => {
   expect(await devices()).toHaveLength(1)
 })
 
-test('forgets the least recently used of twenty-one browsers', async () => {
+test('forgets the least recently used of twenty-one browsers, and none of other users', async () => {
+  const other = await makeUser()
+  await signIn('', other)
   const first = cookiesAfter('', await signIn())
   auth.clock.advance(1)
   const second = cookiesAfter('', await signIn())
@@ -137,6 +140,7 @@ test('forgets the least recently used of twenty-one browsers', async () => {
   expect(gone).toMatchObject([{ expiresAt: earliest }])
   await signIn(second)
   expect(await devices()).toHaveLength(20)
+  expect(await devices(other)).toHaveLength(1)
 })
 
 test('prunes expired devices', async () => {

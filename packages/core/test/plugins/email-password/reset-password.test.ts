@@ -172,15 +172,19 @@ describe('a link', () => {
     expect(await statusOf(signIn(NEW_PASSWORD))).toBe('200')
   })
 
-  test('makes browsers that had signed in before unknown', async () => {
+  test('makes browsers that had signed in before unknown, but none of other users', async () => {
     const signedIn = await signIn(TEST_PASSWORD)
     expect(cookiesAfter('', signedIn)).toContain('service.device')
-    const devices = async () =>
-      (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === user.userId)
+    const other = await makeUser()
+    await signIn(TEST_PASSWORD, other.email)
+    const devices = async (of = user) =>
+      (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === of.userId)
     expect(await devices()).toHaveLength(1)
+    await outbox.takeNotice('new-sign-in')
     await outbox.takeNotice('new-sign-in')
     await reset(await receive())
     expect(await devices()).toEqual([])
+    expect(await devices(other)).toHaveLength(1)
   })
 
   test('is recorded, with the end of each session', async () => {
