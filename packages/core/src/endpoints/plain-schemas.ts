@@ -13,6 +13,9 @@ export const id: z.ZodMiniType<string> = z.string().check(
   z.refine((text) => !text.includes('\0')),
 )
 
+/** A secret that was issued for one purpose, such as by email. */
+export const oneTimeToken: z.ZodMiniType<string> = z.string().check(z.minLength(1), z.maxLength(128))
+
 export const done: z.ZodMiniType<SuccessResponse> = z.object({ success: z.literal(true) })
 export const revokedCount: z.ZodMiniType<{ revoked: number }> = z.object({ revoked: z.number() })
 export const revoked: z.ZodMiniType<{ revoked: boolean }> = z.object({ revoked: z.boolean() })

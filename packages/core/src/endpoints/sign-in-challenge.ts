@@ -15,8 +15,6 @@ const MAX_CHALLENGES = 10
 /** Wrong codes, after which a challenge ends. */
 const MAX_ATTEMPTS = 5
 
-export const challengeToken: z.ZodMiniType<string> = z.string().check(z.minLength(1), z.maxLength(128))
-
 interface NewChallenge
   extends Pick<NewSessionOptions, 'acr' | 'amr' | 'authorize' | 'rememberMe' | 'userId'> {
   methods: readonly string[]

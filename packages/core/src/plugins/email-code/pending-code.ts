@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
+import { oneTimeToken } from '../../endpoints/plain-schemas.ts'
 import type { EndpointError } from '../../protocol/endpoint-error.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
@@ -22,14 +23,12 @@ export interface EmailProof {
   readonly requestToken?: string
 }
 
-const secretText = z.string().check(z.minLength(1), z.maxLength(128))
-
 export const proofFields: {
   readonly [Name in keyof Required<EmailProof>]: z.ZodMiniExactOptional<z.ZodMiniType<string>>
 } = {
   code: z.exactOptional(code),
-  token: z.exactOptional(secretText),
-  requestToken: z.exactOptional(secretText),
+  token: z.exactOptional(oneTimeToken),
+  requestToken: z.exactOptional(oneTimeToken),
 }
 
 export interface PendingCode {

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { done } from '../../endpoints/plain-schemas.ts'
+import { done, oneTimeToken } from '../../endpoints/plain-schemas.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { emailAddress, isDuplicate } from '../internal.ts'
@@ -58,7 +58,7 @@ export function undoEmailChange(settings: Settings): Endpoint<{ token: string },
   return defineEndpoint({
     ...ENDPOINTS.undoEmailChange,
     caller: 'anyone',
-    input: z.strictObject({ token: z.string().check(z.minLength(1), z.maxLength(128)) }),
+    input: z.strictObject({ token: oneTimeToken }),
     output: done,
     async run({ token }, context) {
       const sendEmail = requireEmail(settings.sendEmail)

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { done } from '../../endpoints/plain-schemas.ts'
+import { done, oneTimeToken } from '../../endpoints/plain-schemas.ts'
 import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
@@ -66,7 +66,7 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
   return defineEndpoint({
     ...ENDPOINTS.resetPassword,
     caller: 'anyone',
-    input: z.strictObject({ token: z.string().check(z.minLength(1), z.maxLength(128)), newPassword }),
+    input: z.strictObject({ token: oneTimeToken, newPassword }),
     output: done,
     async run({ token, newPassword }, context) {
       await countAddress(context, limits)

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
-import { done, noFields, verifiedEmail } from '../../endpoints/plain-schemas.ts'
+import { done, noFields, oneTimeToken, verifiedEmail } from '../../endpoints/plain-schemas.ts'
 import { countVersionChange, hasSecretOf } from '../../endpoints/renew-session.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { prepareTokens } from '../../lifecycle/prepare-tokens.ts'
@@ -44,7 +44,7 @@ export function verifyEmail(settings: Settings): Endpoint<{ token: string }, Ver
     ...ENDPOINTS.verifyEmail,
     caller: 'anyone',
     setsCookies: true,
-    input: z.strictObject({ token: z.string().check(z.minLength(1), z.maxLength(128)) }),
+    input: z.strictObject({ token: oneTimeToken }),
     output: verifiedEmail,
     async run({ token }, context) {
       await countAddress(context, limits)

@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
-import { tokens } from '../../endpoints/plain-schemas.ts'
+import { oneTimeToken, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
@@ -53,7 +53,7 @@ export interface OauthCodeInput {
 }
 
 const input = z.strictObject({
-  code: z.string().check(z.minLength(1), z.maxLength(128)),
+  code: oneTimeToken,
   codeVerifier: z.string().check(z.regex(/^[\w.~-]{43,128}$/)),
 })
 

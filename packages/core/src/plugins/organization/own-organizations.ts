@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { id } from '../../endpoints/plain-schemas.ts'
+import { id, oneTimeToken } from '../../endpoints/plain-schemas.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hashSecret } from '../../session/secret.ts'
 import { findMembership, findRole, joinOrganization, lockOrganizations } from './membership.ts'
@@ -70,7 +70,7 @@ export function acceptInvitation(
   return defineEndpoint({
     ...ENDPOINTS.acceptInvitation,
     caller: 'user',
-    input: z.strictObject({ token: z.string().check(z.minLength(1), z.maxLength(128)) }),
+    input: z.strictObject({ token: oneTimeToken }),
     output: z.object({ organization: organizationResponse }),
     async run({ token }, { identity: { userId, sessionId }, config, limit, change }) {
       await limit(`organization:accept:${userId}`, limits.acceptances)

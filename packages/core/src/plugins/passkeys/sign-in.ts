@@ -2,8 +2,8 @@ import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { beginSession, completeSignIn } from '../../endpoints/issue-tokens.ts'
-import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
-import { attemptChallenge, challengeToken } from '../../endpoints/sign-in-challenge.ts'
+import { noFields, oneTimeToken, tokens } from '../../endpoints/plain-schemas.ts'
+import { attemptChallenge } from '../../endpoints/sign-in-challenge.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { createSignInOptions } from './create-options.ts'
 import { type PasskeyRequestOptions, requestOptions } from './option-schemas.ts'
@@ -42,7 +42,7 @@ export function signInPasskey(settings: Settings): Endpoint<SignInPasskeyInput, 
     setsCookies: true,
     input: z.strictObject({
       response: assertion,
-      challenge: z.exactOptional(challengeToken),
+      challenge: z.exactOptional(oneTimeToken),
       rememberMe: z.exactOptional(z.boolean()),
     }),
     output: tokens,

@@ -2,9 +2,9 @@ import * as z from 'zod/mini'
 import { orNone } from '../../endpoints/browser-memory.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { completeSignIn } from '../../endpoints/issue-tokens.ts'
-import { tokens } from '../../endpoints/plain-schemas.ts'
+import { oneTimeToken, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
-import { attemptChallenge, challengeToken } from '../../endpoints/sign-in-challenge.ts'
+import { attemptChallenge } from '../../endpoints/sign-in-challenge.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { sendNotice } from './notices.ts'
 import { code, proveCode } from './prove.ts'
@@ -26,7 +26,7 @@ export function signInTotp(settings: Settings): Endpoint<SignInTotpInput, TokenR
     ...ENDPOINTS.signInTotp,
     caller: 'anyone',
     setsCookies: true,
-    input: z.strictObject({ challenge: challengeToken, code, trustDevice: z.exactOptional(z.boolean()) }),
+    input: z.strictObject({ challenge: oneTimeToken, code, trustDevice: z.exactOptional(z.boolean()) }),
     output: tokens,
     async run({ challenge, code, trustDevice: isTrusted = false }, context) {
       const open = await attemptChallenge(challenge, context)
