@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type Block, readDocuments } from '../../packages/trpc/test/documents/read-documents.ts'
 import { PROCEDURES } from '../../packages/trpc/test/next/write-files.ts'
 
@@ -30,9 +31,10 @@ export function guideFiles({ library, blocks }: GuideFilesOptions): Files {
 
 /** Adds what docs/server.md adds to the file that creates `auth`. */
 export function withDrain(context: string): string {
-  const [drained = ''] =
-    blockWith(blocksOf('docs/server.md'), "NODE_ENV === 'production'").match(/^if .*/m) ?? []
-  return `import { drain } from '@sallyport/trpc'\n${context}\n${drained}\n`
+  const page = readFileSync(new URL('../../docs/server.md', import.meta.url), 'utf8')
+  const [, line] = /^`(if \(.*)`$/m.exec(page) ?? []
+  if (line === undefined) throw new Error('docs/server.md has no line for frameworks')
+  return `import { drain } from '@sallyport/trpc'\n${context}\n${line}\n`
 }
 
 function blocksOf(page: string): readonly Block[] {

@@ -1,6 +1,5 @@
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { startPostgres } from '../../packages/core/test/support/embedded-postgres.ts'
 import { freePort } from '../../packages/core/test/support/free-port.ts'
 import { appKeys } from '../../packages/trpc/test/next/app-keys.ts'
@@ -156,7 +155,6 @@ async function serveApp(
   const origin = `http://localhost:${port}`
   const url = `${origin}/healthz`
   const command = [resolve(cwd, '../node_modules/.bin', name), ...args] as const
-  const server = await serve(command, { cwd, env: { ...env, PORT: `${port}`, BASE_URL: origin }, url })
-  while (!(await fetch(url)).ok) await delay(50)
-  return server
+  const isReady = ({ ok }: Response) => ok
+  return serve(command, { cwd, env: { ...env, PORT: `${port}`, BASE_URL: origin }, url, isReady })
 }

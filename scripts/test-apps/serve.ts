@@ -14,6 +14,8 @@ export interface StartOptions {
 interface ServeOptions extends StartOptions {
   /** A path of the server that responds once it is ready. */
   readonly url: string
+  /** @default any response is enough */
+  isReady?(response: Response): boolean
   /** How it must exit after a SIGTERM; null if the signal ends it. @default any */
   readonly exitCode?: number | null
 }
@@ -26,11 +28,13 @@ export interface Server extends AsyncDisposable {
 }
 
 /** Starts a server, and waits until it responds. */
-export async function serve(command: Command, { url, exitCode, ...options }: ServeOptions): Promise<Server> {
+export async function serve(command: Command, options: ServeOptions): Promise<Server> {
+  const { url, isReady = () => true, exitCode } = options
   const { child, output } = start(command, options)
   const exited = once(child, 'exit')
-  while (!(await fetch(url).catch(() => null))) {
-    if (child.exitCode !== null) throw new Error(output())
+  const ready = () => fetch(url).then(isReady, () => false)
+  while (!(await ready())) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(output())
     await delay(50)
   }
   const { pid = 0 } = child

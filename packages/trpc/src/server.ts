@@ -28,7 +28,13 @@ export {
   type HandlerContextOptions,
   type HandlerOptions,
 } from './server/create-handler.ts'
-export { type DrainedServer, type DrainedSockets, type DrainOptions, drain } from './server/drain.ts'
+export {
+  type DrainedNodeServer,
+  type DrainedServer,
+  type DrainedSockets,
+  type DrainOptions,
+  drain,
+} from './server/drain.ts'
 export { authErrorData, authErrorMiddleware, authResponseMeta, endpointErrorData } from './server/errors.ts'
 export { getSession } from './server/get-session.ts'
 export type { AuthorizedHandle, SessionContext } from './server/guard.ts'

@@ -11,7 +11,7 @@ export interface TableRestorer {
   restore(db: AuthKysely): Promise<unknown>
 }
 
-/** The SQLSTATE of a statement that misses a table. */
+/** PostgreSQL's code for a table that doesn't exist. */
 export const UNDEFINED_TABLE = '42P01'
 
 /** Returns whether a statement failed because one of our internal tables doesn't exist. */

@@ -13,7 +13,7 @@ export const id: z.ZodMiniType<string> = z.string().check(
   z.refine((text) => !text.includes('\0')),
 )
 
-/** A secret that was issued for one purpose, such as by email. */
+/** A secret that works once, such as one sent by email. */
 export const oneTimeToken: z.ZodMiniType<string> = z.string().check(z.minLength(1), z.maxLength(128))
 
 export const done: z.ZodMiniType<SuccessResponse> = z.object({ success: z.literal(true) })

@@ -1,6 +1,5 @@
-import type { CompiledQuery } from 'kysely'
 import type { Engine } from '../database/schema/mapping.ts'
-import { type Execute, LOCK_TIMEOUT_MS } from './lock-session.ts'
+import { type Execute, kyselyExecute, LOCK_TIMEOUT_MS } from './lock-session.ts'
 
 /** The interactive transactions of the app's own database client. */
 export interface ClientTransactions {
@@ -53,16 +52,6 @@ function methodOf(value: unknown, name: string): Method {
   const method: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
   if (typeof method !== 'function') throw new TypeError(`The database client has no ${name}()`)
   return (...values) => Reflect.apply(method, value, values)
-}
-
-/** Builds queries without Kysely's `sql`, which would be in the bundle of every light entry. */
-export function kyselyExecute(run: (query: CompiledQuery) => unknown, engine: Engine): Execute {
-  const isSqlite = engine === 'sqlite'
-  return (parts, ...parameters) => {
-    const sql = parts.reduce((text, part, place) => `${text}${isSqlite ? '?' : `$${place}`}${part}`)
-    const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const
-    return run({ sql, parameters, query, queryId: { queryId: crypto.randomUUID() } })
-  }
 }
 
 /** Writes the values into the statement, since Drizzle's `sql` isn't imported. Hex needs no escaping. */

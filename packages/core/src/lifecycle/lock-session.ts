@@ -1,3 +1,4 @@
+import type { CompiledQuery } from 'kysely'
 import { type SessionLocks, sessionSql } from '../database/find-session-sql.ts'
 import type { Engine, StoreMapping } from '../database/schema/mapping.ts'
 import { ConfigurationError, isConfigurationError } from '../protocol/errors.ts'
@@ -14,6 +15,16 @@ export const LOCK_TIMEOUT_MS = 5_000
  * Kysely, Drizzle, and Prisma take these arguments.
  */
 export type Execute = (query: TemplateStringsArray, ...values: unknown[]) => unknown
+
+/** Builds queries without Kysely's `sql`: light entries don't bundle it, and apps have their own. */
+export function kyselyExecute(run: (query: CompiledQuery) => unknown, engine: Engine): Execute {
+  const isSqlite = engine === 'sqlite'
+  return (parts, ...parameters) => {
+    const sql = parts.reduce((text, part, place) => `${text}${isSqlite ? '?' : `$${place}`}${part}`)
+    const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const
+    return run({ sql, parameters, query, queryId: { queryId: crypto.randomUUID() } })
+  }
+}
 
 export interface LockSessionOptions extends ValidateOptions {
   /** The names of the tables, as given to the store. */

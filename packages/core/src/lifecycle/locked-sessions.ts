@@ -4,8 +4,7 @@ import type { SessionTable, UserTable } from '../database/schema/kysely-tables.t
 import type { AuthTransaction } from '../database/session-database.ts'
 import type { Session, SessionKey, SessionReader } from '../session/session.ts'
 import { type ProvedSession, validateSession } from '../session/validate-session.ts'
-import { kyselyExecute } from './client-transactions.ts'
-import { findLocked, LOCK_TIMEOUT_MS } from './lock-session.ts'
+import { findLocked, kyselyExecute, LOCK_TIMEOUT_MS } from './lock-session.ts'
 
 /**
  * Creates the reader for Step 2 inside a transaction that is about to write. It sees every committed

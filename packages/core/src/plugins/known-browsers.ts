@@ -8,7 +8,7 @@ const MAX_BROWSERS = 20
 
 const SIGN_IN_SECONDS = 180 * 24 * 60 * 60
 
-/** A browser of a user. `id` is a hash of the user and the secret in the cookie. */
+/** A browser of a user. `id` is a hash of the user and the secret in the cookie; in `knownDevice`, random. */
 export interface KnownBrowserRow {
   id: string
   userId: string
@@ -18,12 +18,12 @@ export interface KnownBrowserRow {
 
 type Table = 'emailCodeBrowser' | 'trustedDevice' | 'knownDevice'
 
-/** Only `knownDevice` has the column `device`. */
+/** Only `knownDevice` has `device`. It is optional, because the queries are written for all tables. */
 type Rows = Record<Table, KnownBrowserRow & { device?: string }>
 
 interface Options {
   readonly table: Table
-  /** Follows the name of the device cookie. */
+  /** Appended to the name of the device cookie. */
   readonly suffix: string
   /** Returns the unique columns of a browser of a user. @default the `id` of {@link KnownBrowserRow} */
   keyOf?(userId: string, secret: string): Promise<{ id: string } | { device: string; userId: string }>
@@ -31,7 +31,7 @@ interface Options {
 
 /** The browsers in a table of a plugin. Programs with the session header have no cookies: none is known. */
 export interface KnownBrowsers {
-  /** Returns the secret in the cookie, whether it is known or not. */
+  /** Returns the secret in the cookie, also of an unknown browser; null without a cookie. */
   readSecret(context: EndpointContext): string | null
   /**
    * Returns the id of this browser if it is known for this user, otherwise null. Without a user, it does the
@@ -93,7 +93,7 @@ export function knownBrowsers({ table, suffix, keyOf = hashedId }: Options): Kno
   }
 }
 
-/** Remembers browsers that sign in for 180 days. */
+/** Remembers a browser for 180 days after it signs in. */
 export function signInMemory(browsers: KnownBrowsers): BrowserMemory {
   return {
     isKnown: async (userId, context) => (await browsers.find(userId, context)) !== null,

@@ -8,7 +8,7 @@ export type TabMessage =
 
 /** The tabs of one browser, which share its cookies. Outside a browser the optional members are absent. */
 export interface Tabs {
-  /** Runs work that may change the cookies, while no other tab does. Without Web Locks, other tabs may. */
+  /** Runs work that may change the cookies, while no other tab does. Without Web Locks, another tab may. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
   /** Within `exclusively`: returns the newest JWT that another open tab has received. */
   latest?(): Promise<Receipt | null>

@@ -49,7 +49,7 @@ export function useAuthContext(): AuthContextValue {
 
 const sharedByClient = new WeakMap<HookClient, Map<unknown, unknown>>()
 
-/** Calls `create` once for each client, so several React trees share the fetched session or the dialog. */
+/** Calls `create` once for each client, so several React trees share its result. */
 export function sharedBy<Shared>(client: HookClient, create: (client: HookClient) => Shared): Shared {
   const all = sharedByClient.get(client) ?? new Map<unknown, unknown>()
   sharedByClient.set(client, all)

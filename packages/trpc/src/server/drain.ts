@@ -15,7 +15,7 @@ export interface DrainedNodeServer {
   once(event: 'listening', listener: () => void): unknown
 }
 
-/** A server of `node:http`, or the result of `Bun.serve` or `Deno.serve`, whose connections can't be cut. */
+/** A server of `node:http`, or the result of `Bun.serve` or `Deno.serve`. Deno can't cut connections. */
 export type DrainedServer =
   | DrainedNodeServer
   | { stop(closeActiveConnections?: boolean): Promise<void> }
@@ -47,13 +47,13 @@ export interface DrainOptions {
    */
   readonly auth: DrainedAuth
   /**
-   * The HTTP server, or all of them. Leave it out if the framework stops its server, such as Next.js: then
-   * `auth` is closed after `timeoutMs`, unless the process ends before.
+   * The HTTP server, or all of them. Omit it if a framework stops the server, such as Next.js. Then this ends
+   * the subscriptions of users, and closes `auth` after `timeoutMs` unless the process exits first.
    */
   readonly server?: DrainedServer | readonly DrainedServer[]
   /** The `WebSocketServer`, created with `webSocketOptions`. Without it, sockets are only cut. */
   readonly sockets?: DrainedSockets
-  /** Milliseconds after which all connections are cut. @default 5_000 */
+  /** Milliseconds after which connections are cut, and `auth` is closed. @default 5_000 */
   readonly timeoutMs?: number
 }
 
@@ -67,13 +67,14 @@ const drains = new WeakMap<object, Promise<void>>()
 
 /** Returns whether {@link drain} was called, also by another copy of the module that created `auth`. */
 export function isDraining(auth: object): boolean {
+  if (drains.has(auth)) return true
   const feed = feedOf(auth)
-  return drains.has(auth) || (feed !== undefined && isStopped(feed))
+  return feed !== undefined && isStopped(feed)
 }
 
-/** The database of `createAuth` may not be open yet, but then it has a store. */
-function feedOf({ store, [authStore]: own, database }: StreamSource): RevocationFeed | undefined {
-  return (store ?? own ?? database)?.revocations
+/** Returns the feed of `auth`. Before `createAuth` opens its database, reading `database` throws. */
+function feedOf(auth: StreamSource): RevocationFeed | undefined {
+  return (auth.store ?? auth[authStore] ?? auth.database)?.revocations
 }
 
 /**
@@ -81,9 +82,9 @@ function feedOf({ store, [authStore]: own, database }: StreamSource): Revocation
  * get their responses, over HTTP and WebSocket. Clients move their sockets to other nodes. Subscriptions of
  * users over server-sent events end with `SESSIONS_UNAVAILABLE`, so clients continue them elsewhere. After
  * `timeoutMs`, all connections are cut, such as those of public subscriptions. Then `auth` is closed, with
- * the database that it opened. Close your own after it.
+ * the database that it opened. Close your own after it. Without `server`, connections stay open.
  *
- * A second call with the same `auth` returns the first promise.
+ * A second call with the same `auth` returns the first promise, and ignores its own options.
  *
  * @throws ConfigurationError if `timeoutMs` is invalid
  * @example
@@ -104,8 +105,15 @@ async function run({ auth, server, sockets }: DrainOptions, timeoutMs: number): 
   const startedAt = performance.now()
   const clients = () => [...(sockets?.clients ?? [])] as readonly ServerSocket[]
 
-  const feed = feedOf(auth)
-  if (feed !== undefined) endStreams(feed)
+  let ended: RevocationFeed | undefined
+  function endAllStreams(): void {
+    // Another one if the database is opened meanwhile.
+    const feed = feedOf(auth)
+    if (feed !== undefined && feed !== ended) endStreams(feed)
+    ended = feed
+  }
+
+  endAllStreams()
   sockets?.close()
   for (const socket of clients()) if (isOpen(socket)) socket.send(RECONNECT)
   const stops = server && [server].flat().map(stopServer)
@@ -120,6 +128,7 @@ async function run({ auth, server, sockets }: DrainOptions, timeoutMs: number): 
       // The framework decides when the process ends.
       if (stops === undefined) timer.unref()
     })
+    endAllStreams()
   }
   if (!isOver()) {
     for (const socket of clients()) socket.terminate()

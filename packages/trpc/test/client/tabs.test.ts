@@ -123,7 +123,7 @@ describe('the tabs of a browser', () => {
   })
 })
 
-test('without Web Locks, tabs sign in and out together, and the works of one take turns', async () => {
+test('without Web Locks, tabs sign in and out together, and the calls of one tab take turns', async () => {
   vi.stubGlobal('navigator', {})
   const { server, clients, states } = openTabs(3)
   server.answer(TOKEN, () => tokens())

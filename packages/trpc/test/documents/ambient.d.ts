@@ -34,9 +34,10 @@ declare const Bun: {
 }
 
 declare const Deno: {
-  serve(handler: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>): {
-    shutdown(): Promise<void>
-  }
+  serve(
+    options: { port: number },
+    handler: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>,
+  ): { shutdown(): Promise<void> }
   exit(): never
 }
 

@@ -1,16 +1,17 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { createAuth } from '@sallyport/core/auth'
+import { createAuth, type OwnedDatabase } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
 import { createHandler, drain } from '@sallyport/trpc'
 import { createTRPCClient, createWSClient, httpBatchLink, httpSubscriptionLink, wsLink } from '@trpc/client'
 import { initTRPC } from '@trpc/server'
 import { EventSource } from 'eventsource'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { socketWith } from '../support/connect.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
+import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
 import { openStream } from '../support/stream.ts'
 import { ORIGIN } from '../support/visitor.ts'
@@ -230,22 +231,62 @@ test('rejects an invalid timeout, and stops nothing', async () => {
   await drainNode(auth, node)
 })
 
-test('in another copy of the module that creates `auth`, the server is not ready either', async () => {
-  const { definition, config } = await createTestAuth()
-  const open = () => openSqlite(':memory:')
-  const [auth, copy] = [1, 2].map(() => createAuth(definition, open, { name: 'copied' }))
-  if (auth === undefined || copy === undefined) throw new TypeError('No copies')
-  await Promise.all([auth.ready(), copy.ready()])
-  const handle = createHandler({
-    auth: copy,
-    config,
-    router: initTRPC.create().router({}),
-    createContext: () => ({}),
+describe('a server that opens its database at the first call', () => {
+  const app = createTestAuth()
+  /** Creates copies of the module that creates `auth`. */
+  async function create(copies: number, open: () => Promise<OwnedDatabase> = () => openSqlite(':memory:')) {
+    const { definition, config } = await app
+    const name = crypto.randomUUID()
+    const servers = Array.from({ length: copies }, () => {
+      const auth = createAuth(definition, open, { name, pruneEverySeconds: 0 })
+      onTestFinished(() => auth.close())
+      const router = initTRPC.create().router({})
+      const handle = createHandler({ auth, config, router, createContext: () => ({}) })
+      const health = async () => {
+        const response = await handle(new Request(`${ORIGIN}/healthz`))
+        return [response.status, await response.json()]
+      }
+      return { auth, health }
+    })
+    return servers as [(typeof servers)[0], (typeof servers)[0]]
+  }
+  const DRAINING = [503, { ok: false, draining: true }]
+
+  test('responds to /healthz before, and is not ready while it stops', async () => {
+    const [{ auth, health }] = await create(1)
+    expect(await health()).toMatchObject([200, { ok: true }])
+    const drained = drain({ auth, timeoutMs: 100 })
+    expect(await health()).toEqual(DRAINING)
+    await drained
+    expect(await health()).toEqual(DRAINING)
   })
-  const health = async () => (await handle(new Request(`${ORIGIN}/healthz`))).json()
-  expect(await health()).toMatchObject({ ok: true })
-  const drained = drain({ auth, timeoutMs: 100 })
-  expect(await health()).toEqual({ ok: false, draining: true })
-  await drained
-  await copy.close()
+
+  test('stops before it is open, and ends the streams of a database that opens meanwhile', async () => {
+    const opened = deferred<OwnedDatabase>()
+    const [{ auth }, copy] = await create(2, () => opened.promise)
+    void copy.auth.ready().catch(() => {})
+    const ready = auth.ready()
+    const drained = drain({ auth, timeoutMs: 2_000 })
+    opened.resolve(await openSqlite(':memory:'))
+    await ready
+    await soon(async () => expect(await copy.health()).toEqual(DRAINING))
+    await drained
+  })
+
+  test('has the codes of an outage in /healthz, and stops during one', async () => {
+    const open = () => Promise.reject(Object.assign(new Error('Refused'), { code: 'ECONNREFUSED' }))
+    const [{ auth, health }] = await create(1, open)
+    expect(await health()).toMatchObject([503, { ok: false, read: 'DATABASE_UNAVAILABLE' }])
+    await drain({ auth, timeoutMs: 100 })
+    expect(await health()).toEqual(DRAINING)
+  })
+
+  test('is not ready either in another copy of the module that creates `auth`', async () => {
+    const [first, copy] = await create(2)
+    await Promise.all([first.auth.ready(), copy.auth.ready()])
+    expect(await copy.health()).toMatchObject([200, { ok: true }])
+    const drained = drain({ auth: first.auth, timeoutMs: 100 })
+    expect(await copy.health()).toEqual(DRAINING)
+    await drained
+  })
 })

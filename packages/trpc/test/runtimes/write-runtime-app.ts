@@ -42,7 +42,7 @@ export function writeRuntimeApp(folder: string, store: StoreName): void {
     files.set(name, `${files.get(name)}`.replace(from, to))
   edit('router.ts', /^ {2}rotateKey:/m, `${TICKS}$&`)
   edit('bun.ts', /serve\(\{/, '$& port: Number(process.env.PORT),')
-  edit('deno.ts', /serve\(/, '$&{ port: Number(process.env.PORT) }, ')
+  edit('deno.ts', /3000/, 'Number(process.env.PORT)')
   for (const runtime of ['bun', 'deno']) {
     edit(`${runtime}.ts`, /auth, server \}/, 'auth, sockets, server: [server, socketServer] }')
     edit(`${runtime}.ts`, /^/, "import { server as socketServer, sockets } from './sockets.ts'\n")

@@ -60,7 +60,7 @@ serve({ fetch: app.fetch, port: 3000 }, ({ port }) => console.log(\`http://local
 `,
 } as const
 
-/** The error formatter of tRPC. It tells clients why a guard rejected. */
+/** tRPC's error formatter, which tells clients why a guard rejected a call. */
 export const FORMATTER =
   'errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } })'
 

@@ -15,7 +15,7 @@ export const devices: KnownBrowsers = knownBrowsers({
   keyOf: async (userId, secret) => ({ device: await hashSecret(secret), userId }),
 })
 
-/** Remembers browsers, and tells users of others that sign in. */
+/** Remembers browsers, and notifies the user when an unknown one signs in. */
 export function knownDevices({ sendEmail }: Pick<Settings, 'sendEmail'>): BrowserMemory {
   return {
     ...signInMemory(devices),

@@ -172,7 +172,7 @@ describe('a link', () => {
     expect(await statusOf(signIn(NEW_PASSWORD))).toBe('200')
   })
 
-  test('makes browsers that had signed in before unknown, but none of other users', async () => {
+  test('forgets the browsers of the user, but not those of other users', async () => {
     const signedIn = await signIn(TEST_PASSWORD)
     expect(cookiesAfter('', signedIn)).toContain('service.device')
     const other = await makeUser()
