@@ -310,6 +310,54 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'trpc/src/server/open-calls.ts',
+    line: "const mayBeSubscription = frame.includes('subscription') || frame.includes(0x5c)",
+    mutant: 'const mayBeSubscription = true',
+    reason: 'Every frame is then parsed, with the same result. The check saves time.',
+  },
+  {
+    file: 'trpc/src/server/open-calls.ts',
+    line: 'if (json !== undefined) {',
+    mutant: 'if (json !== undefined) {}',
+    reason: 'Every frame is then parsed, with the same result. The pattern saves time.',
+  },
+  {
+    file: 'trpc/src/server/open-calls.ts',
+    line: "if (this.#subscriptions.size + this.#calls.size === 0 || typeof frame !== 'string') return true",
+    mutant: "if (false || typeof frame !== 'string') return true",
+    reason: 'Without calls, a response changes nothing. The check saves time.',
+  },
+  {
+    file: 'trpc/src/server/open-calls.ts',
+    line: String.raw`const CALL = /^\{"id":(?<id>0|[1-9]\d*),(?:"jsonrpc":"2\.0",)?"method":"(?:query|mutation)"/`,
+    mutant: String.raw`const CALL = /^\{"id":(?<id>0|[1-9]\d),(?:"jsonrpc":"2\.0",)?"method":"(?:query|mutation)"/`,
+    reason: 'A frame that the pattern misses is parsed, with the same result.',
+  },
+  {
+    file: 'trpc/src/server/open-calls.ts',
+    line: String.raw`const CALL = /^\{"id":(?<id>0|[1-9]\d*),(?:"jsonrpc":"2\.0",)?"method":"(?:query|mutation)"/`,
+    mutant: String.raw`const CALL = /^\{"id":(?<id>0|[1-9]\d*),(?:"jsonrpc":"2\.0",)"method":"(?:query|mutation)"/`,
+    reason: 'A frame that the pattern misses is parsed, with the same result.',
+  },
+  {
+    file: 'trpc/src/server/socket-limiter.ts',
+    line: 'if (next.done) return false',
+    mutant: 'if (false) return false',
+    reason: 'After the last call of a frame, it is not called again. The check is for the compiler.',
+  },
+  {
+    file: 'trpc/src/server/socket-limiter.ts',
+    line: 'if (!isOpen(this.#socket)) return false',
+    mutant: 'if (!isOpen(this.#socket)) return true',
+    reason: '`ws` ignores what `emit` returns.',
+  },
+  {
+    file: 'trpc/src/server/socket-limiter.ts',
+    line: 'if (this.#frames.spend()) return this.#deliver(event, args)',
+    mutant: 'if (false) return this.#deliver(event, args)',
+    reason: '`add` spends and delivers in the same way.',
+  },
+  {
+    file: 'trpc/src/server/open-calls.ts',
     line: 'if (frame.length === 4) return {}',
     mutant: 'if (false) return {}',
     reason:

@@ -102,6 +102,7 @@ export const GROUPS: Readonly<Record<string, Group>> = {
     tests: [
       `${TRPC}/test/server/{guard-socket.alone,open-calls,socket-limiter.alone,socket-limits}.test.ts`,
       `${TRPC}/test/server/{telemetry.alone,web-socket-options}.test.ts`,
+      `${TRPC}/test/drain/drain.test.ts`,
     ],
     isolate: true,
   },

@@ -47,6 +47,7 @@ describe('a query or a mutation', () => {
     ['no call', 'null'],
     ['another method', '{"id":1,"method":"subscription.stop"}'],
     ['a number with a leading zero', '{"id":01,"method":"query"}'],
+    ['a number with a letter', '{"id":1a,"method":"query"}'],
     ['an id of 64 characters', `{"id":"${'a'.repeat(64)}","method":"query"}`],
     ['an id that is no number or text', '{"id":[1],"method":"query"}'],
     ['a call inside another value', '[{"id":1,"method":"query"}]'],
@@ -54,6 +55,23 @@ describe('a query or a mutation', () => {
     const { calls, receive } = open()
     expect(receive(frame)).toBe(true)
     expect(calls.isOpen).toBe(false)
+  })
+
+  test('is not changed by a response to a subscription that the client has not sent', () => {
+    const { calls, receive, answer } = open()
+    receive('{"id":1,"method":"query"}')
+    expect(answer(2, 'started')).toBe(true)
+    answer(1, 'data')
+    expect(calls.isOpen).toBe(false)
+  })
+
+  test.each([
+    ['written twice', '{"id":1,"method":"query","method":"subscription"}'],
+    ['escaped', String.raw`{"id":1,"method":"query","method":"subscr\u0069ption"}`],
+  ])('whose other method is a subscription, %s, is one: JSON has the last member', (_name, frame) => {
+    const { calls, receive } = open()
+    expect([receive(frame), calls.isWaiting, calls.isOpen]).toEqual([true, false, true])
+    expect(receive(frame)).toBe(false)
   })
 
   test('is only followed among the first thousand', () => {
