@@ -1,7 +1,9 @@
 import type { PostgresDriver } from './driver.ts'
 
 /** Makes statements fail once the store is closed. The app's client stays open. */
-export function borrowed(driver: Omit<PostgresDriver, 'close'>): PostgresDriver {
+export function borrowed(
+  driver: Omit<PostgresDriver, 'close'> & Partial<Pick<PostgresDriver, 'close'>>,
+): PostgresDriver {
   const { query, connect, listen } = driver
   let isClosed = false
   function check(): void {
@@ -27,6 +29,7 @@ export function borrowed(driver: Omit<PostgresDriver, 'close'>): PostgresDriver 
     }),
     async close() {
       isClosed = true
+      await driver.close?.()
     },
   }
 }

@@ -12,7 +12,8 @@ export function pgliteDriver(
   const query: Query = (statement) => withDeadline(queryOf(client)(statement), timeoutMs)
   return {
     query,
-    connect: async () => callbackTransaction((mode, run) => begin(client, { mode, run }), query),
+    connect: async () =>
+      callbackTransaction((mode, run) => begin(client, { mode, run }), { query, timeoutMs }),
     async listen(channel, { onPayload }) {
       const unlisten = await client.listen(channel, onPayload)
       return { query, close: () => void unlisten().catch(() => {}) }

@@ -1,36 +1,49 @@
 import { DeadlineError, withDeadline } from '../../../protocol/deadline.ts'
 import { callbackTransaction } from './callback-transaction.ts'
 import type { PostgresJs, PostgresJsQueries } from './clients.ts'
-import type { PostgresDriver, Query, Statement, StatementResult } from './driver.ts'
+import type { ListenEvents, PostgresDriver, Query, Statement, StatementResult } from './driver.ts'
 import { decodeRows, encodeValue } from './values.ts'
 
 /** Runs statements on the `sql` function of the package `postgres`. It prepares them unless told not to. */
 export function postgresJsDriver(
   sql: PostgresJs,
   { timeoutMs }: { readonly timeoutMs: number },
-): Omit<PostgresDriver, 'close'> {
+): PostgresDriver {
   const query = queryOf(sql, timeoutMs)
+  let registered: ReturnType<PostgresJs['listen']> | null = null
+  let current: ListenEvents | null = null
+  let isListening = false
+  const listening = Promise.withResolvers<void>()
+
+  /** Called again when the package has reconnected. */
+  function onListen(): void {
+    listening.resolve()
+    if (isListening) current?.onEnd()
+    isListening = true
+  }
+
   return {
     query,
     // Its method `reserve` never returns with `fetch_types: false`.
     connect: async () =>
       callbackTransaction(
         (mode, run) => sql.begin(mode ?? '', (transaction) => run(queryOf(transaction, timeoutMs))),
-        query,
+        { query, timeoutMs },
       ),
-    async listen(channel, { onPayload, onEnd }) {
-      let isListening = false
-      const { unlisten } = await withDeadline(
-        Promise.resolve(
-          sql.listen(channel, onPayload, () => {
-            // The package reconnects, and calls this again.
-            if (isListening) onEnd()
-            isListening = true
-          }),
-        ),
-        timeoutMs,
-      )
-      return { query, close: () => void unlisten().catch(() => {}) }
+    async listen(channel, events) {
+      current = events
+      // After a failed attempt too, the package reconnects, and then can't remove its listeners: add only one.
+      registered ??= sql.listen(channel, (payload) => current?.onPayload(payload), onListen)
+      await withDeadline(Promise.race([listening.promise, registered]), timeoutMs)
+      return {
+        query,
+        close() {
+          current = null
+        },
+      }
+    },
+    async close() {
+      registered?.then(({ unlisten }) => unlisten()).then(undefined, () => {})
     },
   }
 }

@@ -233,6 +233,57 @@ test('a connection that was killed is replaced by the pool, and lookups are retr
   await until(async () => (await reasonOf(Promise.resolve(opened.sessions.findSession(ada)))) === 'accepted')
 })
 
+test('after an outage, `postgres` delivers each revocation once', async () => {
+  const restarted = await startPostgres()
+  onTestFinished(() => restarted.stop())
+  const url = await restarted.createDatabase('app')
+  const hand = new pg.Pool({ connectionString: url, max: 1 })
+  hand.on('error', () => {})
+  onTestFinished(() => hand.end())
+  const run = async (sql: string) => void (await hand.query(sql))
+  const sql = postgres(url, { max: 3, onnotice: () => {}, backoff: 0.05 })
+  onTestFinished(() => sql.end())
+  const opened = await openPostgres({ pool: sql })
+  onTestFinished(opened.close)
+  const { revocations, sessions } = opened
+  const listeners = async () =>
+    (await hand.query("select pid from pg_stat_activity where query ilike 'listen%'")).rows
+  await until(async () => (await listeners()).length > 0)
+  // Meanwhile, the feed and the package try to connect.
+  const failed = vi.fn<() => void>()
+  revocations.failures?.follow(failed)
+  await restarted.crash()
+  await eventually(() => expect(failed.mock.calls.length).toBeGreaterThan(3))
+  await restarted.start()
+  await until(async () => (await reasonOf(hand.query('select 1'))) === 'accepted')
+  await until(async () => (await listeners()).length > 0)
+  const [first, second] = [await storeSession({ run }), await storeSession({ run })]
+  const [ended, endedLast] = [vi.fn<() => void>(), vi.fn<() => void>()]
+  onTestFinished(revocations.subscribe(first, ended))
+  onTestFinished(revocations.subscribe(second, endedLast))
+  for (const { sessionId } of [first, second])
+    await run(`delete from session where id = ${literal(sessionId)}`)
+  await eventually(() => expect(endedLast).toHaveBeenCalledTimes(1))
+  expect(ended).toHaveBeenCalledTimes(1)
+  expect(await sessions.findSession(first)).toBeNull()
+})
+
+test('a transaction that gets no connection of `postgres` is 503, and is rolled back if it begins later', async () => {
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} })
+  onTestFinished(() => sql.end())
+  const opened = await openPostgres({ pool: sql }, { statementTimeoutMs: 100 })
+  onTestFinished(opened.close)
+  const held = Promise.withResolvers<void>()
+  const holding = sql.begin(() => held.promise)
+  const rename = (name: string) =>
+    opened.db.transaction().execute((trx) => trx.updateTable('user').set({ name }).execute())
+  expect(await reasonOf(rename('late'))).toBe('SESSIONS_UNAVAILABLE')
+  held.resolve()
+  await holding
+  await rename('next')
+  expect(await database.rows('select distinct name from "user"')).toEqual([{ name: 'next' }])
+})
+
 /** Makes a primary a standby, at the same address. */
 async function demote(server: PostgresServer, hand: pg.Pool): Promise<void> {
   const { rows } = await hand.query('show data_directory')
