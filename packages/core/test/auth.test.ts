@@ -91,6 +91,12 @@ test.each([
   expect(await app.db.selectFrom('sallyport.audit').select('id').execute()).toEqual([{ id: 'new' }])
 })
 
+test.each([0, -1, 1.5, Number.NaN, 36_501])('rejects %d days at startup', async (auditDays) => {
+  const server = createAuth(app.definition, app.database, { auditDays, pruneEverySeconds: 0 })
+  await expect(server).rejects.toThrow(ConfigurationError)
+  await expect(server).rejects.toThrow(/^auditDays\b/)
+})
+
 test.each([[['example.com']], [['10.0.0.0/33']]])(
   'rejects invalid trustedProxies at startup: %j',
   async (trustedProxies) => {

@@ -1,15 +1,12 @@
 import type { AuthConfig } from '../config.ts'
-import { commit } from '../lifecycle/commit.ts'
-import { validateLocked } from '../lifecycle/locked-sessions.ts'
-import { forRequest } from '../lifecycle/observed-database.ts'
 import { checkOrigin } from '../request/origin.ts'
 import { type Authenticated, authenticate, validateIdentity } from '../session/authenticate.ts'
 import { proofError } from '../session/proof-error.ts'
 import { denial } from '../session/report-denial.ts'
 import type { Session } from '../session/session.ts'
 import {
+  authorizedContext,
   createContext,
-  createLimit,
   type EndpointRequest,
   type EndpointServer,
   usesBearer,
@@ -30,22 +27,8 @@ export async function callEndpoint(
   const input = await readInput()
   const authenticated = await authorize(endpoint, request, server)
   if (authenticated === null) return withTransport(context, await endpoint.run(input, context))
-  const { identity } = authenticated
-  const acting = { ...context.database.request, actingSessionId: identity.sessionId }
-  const database = forRequest(server.database, acting)
-  const result = await endpoint.run(input, {
-    ...context,
-    ...authenticated,
-    database,
-    limit: createLimit(database, config, identity.userId),
-    change: (work) =>
-      commit(database, async (trx, record) => {
-        // The caller may have been signed out, banned, or demoted since.
-        const lock = { trx, locks: database.locks, now: config.now }
-        requireCaller(endpoint, await validateLocked(identity, lock), config)
-        return work(trx, record)
-      }),
-  })
+  const check = (session: Session) => requireCaller(endpoint, session, config)
+  const result = await endpoint.run(input, authorizedContext(context, authenticated, check))
   return withTransport(context, result)
 }
 

@@ -6,7 +6,7 @@ import type { SessionDatabase } from '../database/session-database.ts'
 import { closeShared, findShared, openPrepared, openShared } from '../database/shared-databases.ts'
 import { reportSource } from '../events/failure-source.ts'
 import { reportFailure } from '../events/report-failure.ts'
-import { type PruneReport, prune } from '../lifecycle/prune.ts'
+import { type PruneReport, prune, requireAuditDays } from '../lifecycle/prune.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { MAX_TIMER_MS } from '../protocol/settings.ts'
 import type { AuthStore } from '../session/auth-store.ts'
@@ -179,6 +179,7 @@ function setUp<Plugins extends readonly AuthPlugin[]>(
   const everyMs = pruneEverySeconds * 1000
   if (!(everyMs >= 0 && everyMs <= MAX_TIMER_MS))
     throw new ConfigurationError('pruneEverySeconds must be a number from 0 to 2_147_483')
+  requireAuditDays(auditDays)
   const stops: (() => void)[] = []
   let timer: ReturnType<typeof setInterval> | undefined
   const pruneNow = ({ database }: EndpointServer) => prune(database, { now: config.now(), tables, auditDays })

@@ -6,15 +6,18 @@ import type { Identity } from '../jwt/identity.ts'
 import type { SigningKeys } from '../keys/signing-keys.ts'
 import { commit } from '../lifecycle/commit.ts'
 import { MAX_USER_AGENT_LENGTH } from '../lifecycle/create-session.ts'
+import { validateLocked } from '../lifecycle/locked-sessions.ts'
 import { forRequest } from '../lifecycle/observed-database.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import { rateLimited } from '../rate-limit/rate-limited.ts'
 import type { ProxyTrust } from '../request/address.ts'
 import { hasSessionHeader, readBearer, readSessionCookie } from '../request/credentials.ts'
 import type { OriginRequest } from '../request/origin.ts'
+import type { Authenticated } from '../session/authenticate.ts'
 import { hashSecret } from '../session/secret.ts'
+import type { Session } from '../session/session.ts'
 import type { AuthDefinition } from './definition.ts'
-import type { Endpoint, EndpointContext } from './endpoint.ts'
+import type { AuthorizedContext, Endpoint, EndpointContext } from './endpoint.ts'
 
 export interface EndpointServer {
   readonly definition: Pick<AuthDefinition, 'config' | 'definePayload' | 'encryptionKeys' | 'plugins'> & {
@@ -74,8 +77,31 @@ export function createContext(
   }
 }
 
+/**
+ * Adds the caller to a context. Each change locks the session and checks it again: the caller may have been
+ * signed out, banned, or demoted since.
+ */
+export function authorizedContext(
+  context: EndpointContext,
+  { identity, session }: Authenticated,
+  check: (session: Session) => void = () => {},
+): AuthorizedContext {
+  const { config } = context
+  const acting = { ...context.database.request, actingSessionId: identity.sessionId }
+  const database = forRequest(context.database, acting)
+  return {
+    ...{ ...context, identity, session, database },
+    limit: createLimit(database, config, identity.userId),
+    change: (work) =>
+      commit(database, async (trx, record) => {
+        check(await validateLocked(identity, { trx, locks: database.locks, now: config.now }))
+        return work(trx, record)
+      }),
+  }
+}
+
 /** Creates `limit`. Records one rejection per key and duration: a flood must not fill `sallyport.audit`. */
-export function createLimit(
+function createLimit(
   database: SessionDatabase,
   config: AuthConfig,
   userId: string | null,

@@ -2,7 +2,7 @@ import type { AuthConfig } from '../config.ts'
 import { withDeadline } from '../protocol/deadline.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
 import type { Identity } from './identity.ts'
-import type { Proof, ProvedIdentity } from './proof.ts'
+import type { Proof } from './proof.ts'
 import { keysVersion } from './trusted-issuer.ts'
 
 /**
@@ -32,19 +32,15 @@ export async function verifyOnce(
  */
 export function verifyProof(token: string, proof: Proof, config: AuthConfig): Promise<Identity> {
   return verifyOnce(token, { config, now: config.now() }, async () => {
-    const { userId, sessionId, keyId, version = null } = await prove(token, proof, config)
+    const { userId, sessionId, keyId, version = null } = await orUnavailable(proof.verify(token), config)
     return { userId, sessionId, keyId, version, issuer: config.issuer, expiresAt: NEVER }
   })
 }
 
-function prove(token: string, proof: Proof, config: AuthConfig): Promise<ProvedIdentity> {
-  return orUnavailable(proof.verify(token), config)
-}
-
-/** Waits for a proof, and throws `SESSIONS_UNAVAILABLE` if it fails or times out. */
-export async function orUnavailable<Value>(proof: Promise<Value>, config: AuthConfig): Promise<Value> {
+/** Waits for a proof or a lookup, and throws `SESSIONS_UNAVAILABLE` if it fails or times out. */
+export async function orUnavailable<Value>(work: Promise<Value>, config: AuthConfig): Promise<Value> {
   try {
-    return await withDeadline(proof, config.lookupTimeoutMs)
+    return await withDeadline(work, config.lookupTimeoutMs)
   } catch (cause) {
     throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
   }

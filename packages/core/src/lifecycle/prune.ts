@@ -20,6 +20,11 @@ export interface PruneOptions {
   onProgress?: (report: PruneReport) => void
 }
 
+/** @throws ConfigurationError if it is neither a positive whole number nor `Infinity` */
+export function requireAuditDays(days: number): number {
+  return days === Number.POSITIVE_INFINITY ? days : requirePositive('auditDays', days, 36_500)
+}
+
 /** Databases limit the number of values in a statement. */
 const MAX_PRUNE_BATCH = 10_000
 
@@ -32,7 +37,8 @@ const DAY_MS = 24 * 60 * 60 * 1000
  */
 export async function prune(given: AnyDatabase, options: PruneOptions): Promise<PruneReport> {
   const database = toSessionDatabase(given)
-  const { now, tables = [], auditDays = 365, onProgress } = options
+  const { now, tables = [], onProgress } = options
+  const auditDays = requireAuditDays(options.auditDays ?? 365)
   const batchSize = requirePositive('batchSize', options.batchSize ?? 500, MAX_PRUNE_BATCH)
   const report: Record<string, number> = {}
 
@@ -62,7 +68,7 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
 
   await inBatches('session', () => removeExpiredSessions(database, now, batchSize))
   if (auditDays !== Number.POSITIVE_INFINITY) {
-    const keptMs = requirePositive('auditDays', auditDays, 36_500) * DAY_MS
+    const keptMs = auditDays * DAY_MS
     await remove('sallyport.audit', { column: 'createdAt', upTo: new Date(now.getTime() - keptMs) })
   }
   await remove('sallyport.rate_limit', { key: 'key', column: 'expire', upTo: now.getTime() })

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
-import { withDeadline } from '../protocol/deadline.ts'
-import { AuthError, isAuthError } from '../protocol/errors.ts'
+import { orUnavailable } from '../jwt/verify-once.ts'
+import { AuthError } from '../protocol/errors.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { isInGrace, renewalOf } from '../session/lifetime.ts'
 import { createCredentials, secretStatus } from '../session/secret.ts'
@@ -131,14 +131,10 @@ async function advance(
 }
 
 /** @throws AuthError `SESSIONS_UNAVAILABLE` if the lookup fails or times out */
-export async function findToken(
+export function findToken(
   sessionId: string,
   { sessions }: SessionDatabase,
-  { lookupTimeoutMs }: AuthConfig,
+  config: AuthConfig,
 ): Promise<SessionToken | null> {
-  try {
-    return await withDeadline(sessions.findToken(sessionId), lookupTimeoutMs)
-  } catch (cause) {
-    throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
-  }
+  return orUnavailable(sessions.findToken(sessionId), config)
 }

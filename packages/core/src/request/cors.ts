@@ -42,7 +42,7 @@ export async function withCors(
     headers = corsHeaders(request.headers.get('origin'), config)
   } catch (error) {
     // A configuration that is read later may be invalid.
-    reportFailure(error, { path: new URL(request.url).pathname, step: 'endpoint' }, config)
+    reportFailure(error, { path: null, step: 'endpoint' }, config)
     return new Response('Internal Server Error', { status: 500, headers: { 'cache-control': 'no-store' } })
   }
   const response = await respond()

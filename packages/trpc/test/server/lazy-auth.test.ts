@@ -189,11 +189,13 @@ test.each([{ method: 'GET' }, { method: 'OPTIONS' }])(
     const handle = createHandler({ auth, config, router, createContext: () => ({}) })
     const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'GET' }
     for (let attempt = 0; attempt < 3; attempt++) {
-      const response = await handle(new Request(`${app.config.issuer}/trpc/me`, { method, headers }))
+      const url = `${app.config.issuer}/trpc/me${attempt}`
+      const response = await handle(new Request(url, { method, headers }))
       expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error'])
       expect(response.headers.get('access-control-allow-origin')).toBe(null)
     }
     expect(resolve).not.toHaveBeenCalled()
+    // Each URL would be another key of the limit.
     expect(logged).toHaveBeenCalledOnce()
   },
 )

@@ -39,13 +39,10 @@ export function createTokenReader(
     const provider = Object.hasOwn(providers, query.provider) ? providers[query.provider] : undefined
     if (provider === undefined || encryptionKeys === null) throw oauthError('PROVIDER_TOKEN_MISSING')
     const key = JSON.stringify([userId, provider.id])
-    const pending = reading.get(key) ?? readFresh({ userId, provider, encryptionKeys, database })
+    const owner = { userId, provider, encryptionKeys, database }
+    const pending = reading.get(key) ?? readFresh(owner).finally(() => reading.delete(key))
     reading.set(key, pending)
-    try {
-      return await pending
-    } finally {
-      reading.delete(key)
-    }
+    return pending
   }
 }
 

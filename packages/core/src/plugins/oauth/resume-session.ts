@@ -1,7 +1,5 @@
+import { authorizedContext } from '../../endpoints/create-context.ts'
 import type { AuthorizedContext, EndpointContext } from '../../endpoints/endpoint.ts'
-import { commit } from '../../lifecycle/commit.ts'
-import { validateLocked } from '../../lifecycle/locked-sessions.ts'
-import { forRequest } from '../../lifecycle/observed-database.ts'
 import { validateSession } from '../../session/validate-session.ts'
 import { oauthError } from './errors.ts'
 import type { Flow } from './flow.ts'
@@ -19,13 +17,5 @@ export async function resumeSession(flow: Flow, context: EndpointContext): Promi
   const expiresAt = new Date(flow.expiresAt)
   const identity = { userId, sessionId, version, issuer: config.issuer, keyId, expiresAt }
   const session = await validateSession(identity, context.database.sessions, config)
-  const database = forRequest(context.database, { ...context.database.request, actingSessionId: sessionId })
-  return {
-    ...{ ...context, identity, session, database },
-    change: (work) =>
-      commit(database, async (trx, record) => {
-        await validateLocked(identity, { trx, locks: database.locks, now: config.now })
-        return work(trx, record)
-      }),
-  }
+  return authorizedContext(context, { identity, session })
 }

@@ -241,7 +241,7 @@ test('after an outage, `postgres` delivers each revocation once', async () => {
   hand.on('error', () => {})
   onTestFinished(() => hand.end())
   const run = async (sql: string) => void (await hand.query(sql))
-  const sql = postgres(url, { max: 3, onnotice: () => {}, backoff: 0.05 })
+  const sql = postgres(url, { max: 3, onnotice: () => {}, backoff: () => 0.05 })
   onTestFinished(() => sql.end())
   const opened = await openPostgres({ pool: sql })
   onTestFinished(opened.close)
