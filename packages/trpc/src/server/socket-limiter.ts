@@ -88,6 +88,11 @@ export class SocketLimiter implements FrameEffects {
 
   emit(event: string, args: unknown[]): boolean {
     if (event === 'message') return this.#receive(args)
+    if (event === 'ping' && this.#isOverBuffered()) {
+      // `ws` has answered it already, which doesn't call `send`.
+      this.#socket.terminate()
+      return true
+    }
     if (event === 'ping' || event === 'pong') return this.#inTurn(event, args)
     if (event === 'open' && this.limits.authenticateWithinMs !== undefined) {
       const end = () => this.#end(4408, 'Not authenticated in time')
@@ -107,23 +112,26 @@ export class SocketLimiter implements FrameEffects {
   }
 
   send(args: unknown[]): void {
-    if (this.#socket.bufferedAmount > this.limits.maxBufferedBytes) this.#socket.terminate()
+    if (this.#isOverBuffered()) this.#socket.terminate()
     else if (this.#calls.send(args[0])) this.#socket[baseSend](args)
     else this.#end()
   }
 
+  #isOverBuffered(): boolean {
+    return this.#socket.bufferedAmount > this.limits.maxBufferedBytes
+  }
+
   #receive(args: unknown[]): boolean {
     const [frame, isBinary] = args
-    if (isBinary || !Buffer.isBuffer(frame) || !isBatch(frame)) return this.#inTurn('message', args)
+    // tRPC before 11.9 also reads JSON from binary frames.
+    if (!Buffer.isBuffer(frame) || !isBatch(frame)) return this.#inTurn('message', args)
     const calls = splitBatch(frame)
     let next = calls.next()
-    const deliverNext = () => {
-      if (next.done) return false
-      this.#deliver('message', [next.value, false])
+    this.#frames.add(() => {
+      this.#deliver('message', [next.value, isBinary])
       next = calls.next()
       return !next.done
-    }
-    if (!next.done) this.#frames.add(deliverNext)
+    })
     return true
   }
 
@@ -139,8 +147,8 @@ export class SocketLimiter implements FrameEffects {
   #deliver(event: string, args: unknown[]): boolean {
     // Frames after our close frame aren't handled.
     if (!isOpen(this.#socket)) return false
-    const [frame, isBinary] = args
-    const isCall = event === 'message' && !isBinary && Buffer.isBuffer(frame)
+    const [frame] = args
+    const isCall = event === 'message' && Buffer.isBuffer(frame)
     if (!isCall || this.#calls.receive(frame)) return this.#socket[baseEmit](event, args)
     this.#end()
     return false

@@ -1,16 +1,15 @@
 /** Space, tab, line feed, and carriage return. */
 const WHITESPACE: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d])
-const [OPEN_BRACKET, CLOSE_BRACKET, COMMA] = [0x5b, 0x5d, 0x2c]
+const [OPEN_BRACKET, COMMA] = [0x5b, 0x2c]
 
-/** Whether a text frame is a JSON array, which tRPC handles as a batch of calls. */
+/** Whether a frame is a JSON array, which tRPC handles as a batch of calls. */
 export function isBatch(frame: Uint8Array): boolean {
   return frame[skipSpace(frame, 0)] === OPEN_BRACKET
 }
 
-/** Yields the calls of a batch one by one, as the bytes received. tRPC checks whether each call is JSON. */
+/** Yields the calls of a batch one by one, at least one. tRPC checks whether each is JSON. */
 export function* splitBatch(frame: Buffer): Generator<Buffer, void> {
   let end = skipSpace(frame, 0)
-  if (frame[skipSpace(frame, end + 1)] === CLOSE_BRACKET) return
   do {
     const start = end + 1
     end = endOfCall(frame, start)

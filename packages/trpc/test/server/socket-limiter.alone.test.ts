@@ -75,14 +75,36 @@ describe('a frame', () => {
     expect(state()).toEqual({ calls: true, open: true })
   })
 
-  test.each([
-    ['is binary', [Buffer.from(`[${QUERY}]`), true]],
-    ['has parts', [[Buffer.from(`[${QUERY}]`)], false]],
-  ])('that %s is delivered as it is, and opens no call', (_name, args) => {
+  // tRPC before 11.9 parses it.
+  test('that is binary is delivered call by call, still binary', () => {
+    const { limiter, socket, state } = open()
+    const delivered = vi.spyOn(socket, baseEmit)
+    limiter.emit('message', [Buffer.from(`[${QUERY},${SUBSCRIPTION}]`), true])
+    const calls = [QUERY, SUBSCRIPTION].map((call) => ['message', [Buffer.from(call), true]])
+    expect(delivered.mock.calls).toEqual(calls)
+    expect(state()).toEqual({ calls: true, open: true })
+  })
+
+  test('that has parts is delivered as it is, and opens no call', () => {
     const { limiter, done, state } = open()
-    limiter.emit('message', args)
+    limiter.emit('message', [[Buffer.from(`[${QUERY}]`)], false])
     expect(done).toEqual([`message [${QUERY}]`])
     expect(state()).toEqual({ calls: false, open: false })
+  })
+
+  test('of an empty batch counts', () => {
+    const { done, receive } = open({ framesPer100Ms: 1 })
+    for (let count = 0; count < 2; count++) receive('[]')
+    expect(done).toEqual(['message ', 'pause'])
+  })
+
+  test('of a ping terminates a socket that reads no responses', () => {
+    const { limiter, socket, done } = open({ maxBufferedBytes: 10 })
+    Object.assign(socket, { bufferedAmount: 10 })
+    limiter.emit('ping', [])
+    Object.assign(socket, { bufferedAmount: 11 })
+    limiter.emit('ping', [])
+    expect(done).toEqual(['ping', 'terminate'])
   })
 
   test.each(['ping', 'pong'])('of a %s opens no call', (event) => {

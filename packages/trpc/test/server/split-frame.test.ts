@@ -16,8 +16,9 @@ describe('a frame', () => {
   })
 
   test.each([
-    { frame: '[]', calls: [] },
-    { frame: '[ ]', calls: [] },
+    // An empty batch must count as a frame.
+    { frame: '[]', calls: [''] },
+    { frame: '[ ]', calls: [' '] },
     { frame: '[{"id":1}]', calls: ['{"id":1}'] },
     { frame: ' [{"id":1} , {"id":2}] ', calls: ['{"id":1} ', ' {"id":2}'] },
     { frame: '[{"a":[1,2],"b":{"c":"],["}},2]', calls: ['{"a":[1,2],"b":{"c":"],["}}', '2'] },
