@@ -60,6 +60,7 @@ type Endpoint = (input: object) => Promise<{ readonly headers: Headers; readonly
 
 async function call(endpoint: Endpoint, { name, input, auth, source, config }: Call): Promise<unknown> {
   const { request } = auth[authRequest]
+  auth[authRequest].markChecked()
   const sent = await source
     .load()
     .then(() => callerHeaders(request, auth[authCall].kind, config))

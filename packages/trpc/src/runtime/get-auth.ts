@@ -1,7 +1,7 @@
 import { ConfigurationError } from '@sallyport/core'
 import type { ApiResult, AuthDefinition, AuthPlugin, Endpoint, EndpointsOf } from '@sallyport/core/auth'
 import { endpointsOf, toApiResult } from '@sallyport/core/internal/auth'
-import { type AuthHandle, authCall } from '../server/auth-handle.ts'
+import { type AuthHandle, authCall, authRequest } from '../server/auth-handle.ts'
 import type { CallEndpoint } from './http-adapter.ts'
 import { writeInQuery, writes } from './runner/runner.ts'
 import { createSelection, type RuntimeContext } from './select-adapter.ts'
@@ -68,6 +68,7 @@ function bindDefinition<Definition extends AuthDefinition>(definition: Definitio
         const binding = bindings.get(this)
         if (binding === undefined) return undefined
         return async (input: object = {}) => {
+          binding.auth[authRequest].markChecked()
           // Before anything is sent or read.
           if (writes(endpoint) && isInQuery(binding.auth)) throw writeInQuery(`auth.api.${name}()`)
           return toApiResult(endpoint, await binding.call(name, endpoint, input))

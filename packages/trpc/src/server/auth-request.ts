@@ -79,9 +79,14 @@ export class AuthRequest {
     return this.#isIdentified
   }
 
-  /** Whether Step 1 has run: the response may be meant for this caller alone. */
+  /** Whether the credentials were read: the response may be meant for this caller alone. */
   wasChecked(): boolean {
     return this.#wasChecked
+  }
+
+  /** Called before an auth endpoint reads the credentials. */
+  markChecked(): void {
+    this.#wasChecked = true
   }
 
   /** Checks the credentials at once: Step 1, and then Step 2 if there is a store. */

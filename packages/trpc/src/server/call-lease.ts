@@ -5,7 +5,7 @@ import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
 import type { SessionRead } from './session-read.ts'
 import { endWithServer } from './stopping-streams.ts'
 
-export const callLease: unique symbol = Symbol('callLease')
+export const callLease: unique symbol = Symbol.for('sallyport.callLease') as never
 
 export interface StreamLease extends LeaseSubscription {
   /** Aborts with the error of the stream when the session ends or the caller goes away. */

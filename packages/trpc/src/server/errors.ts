@@ -1,21 +1,25 @@
-import type { AuthConfig, EndpointError, FailureStep } from '@sallyport/core'
+import type { AuthConfig, FailureStep } from '@sallyport/core'
 import { AuthError, isAuthError, isEndpointError, REASONS } from '@sallyport/core'
 import type { AuthErrorData, EndpointErrorData } from '@sallyport/core/internal/protocol'
 import { isConfigurationError, reportFailure, wasReported } from '@sallyport/core/internal/server'
 import { TRPCError, type TRPCMiddlewareFunction } from '@trpc/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 
-/** Errors of {@link toTRPCError}, each with the path of the procedure whose guard threw it, or null. */
-const guardedPaths = new WeakMap<Error, string | null>()
+/**
+ * A member of the errors of {@link toTRPCError}, also those of another copy of this package: the path of the
+ * procedure whose guard threw it, or null.
+ */
+const guardedPath = Symbol.for('sallyport.guardedPath')
 
 /**
  * Converts an error to one that tRPC sends. An unknown error decides nothing: `SESSIONS_UNAVAILABLE`. The
  * path of `guarded` means that the guard of that procedure throws the error before the resolver runs.
  */
 export function toTRPCError(error: unknown, guarded?: { path: string }): TRPCError {
-  const isOwn = error instanceof TRPCError && guardedPaths.has(error)
+  const isOwn = error instanceof TRPCError && guardedPath in error
   const trpcError = isOwn ? error : createTRPCError(error)
-  if (!isOwn || guarded !== undefined) guardedPaths.set(trpcError, guarded?.path ?? null)
+  if (!isOwn || guarded !== undefined)
+    Object.defineProperty(trpcError, guardedPath, { value: guarded?.path ?? null, configurable: true })
   return trpcError
 }
 
@@ -54,7 +58,7 @@ export function authErrorData(options: { error: TRPCError; path: string | undefi
   const { error, path } = options
   if (!isAuthError(error.cause)) return null
   const { reason, retryAfterSeconds, required } = error.cause
-  const replay = path !== undefined && guardedPaths.get(error) === path
+  const replay = path !== undefined && Reflect.get(error, guardedPath) === path
   return { reason, retryAfterSeconds, replay, ...(required !== undefined && { required }) }
 }
 
@@ -74,10 +78,15 @@ const ENDPOINT_CODES: Readonly<Record<number, TRPCError['code']>> = {
   401: 'UNAUTHORIZED',
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
+  405: 'METHOD_NOT_SUPPORTED',
   409: 'CONFLICT',
+  412: 'PRECONDITION_FAILED',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
   422: 'UNPROCESSABLE_CONTENT',
   429: 'TOO_MANY_REQUESTS',
   501: 'NOT_IMPLEMENTED',
+  503: 'SERVICE_UNAVAILABLE',
 }
 
 /**
@@ -102,15 +111,18 @@ export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object,
     if (hasHandle(ctx)) reportError(error, { path, step: 'procedure' }, ctx.auth[authRequest].config)
     return { ...result, error }
   }
-  return isEndpointError(cause) ? { ...result, error: toEndpointTRPCError(cause) } : result
+  return isEndpointError(cause) ? { ...result, error: withStatus(cause.status, cause) } : result
 }
 
-function hasHandle(ctx: object): ctx is { readonly auth: AuthHandle } {
-  return 'auth' in ctx && typeof ctx.auth === 'object' && ctx.auth !== null && authRequest in ctx.auth
-}
-
-export function toEndpointTRPCError(cause: EndpointError): TRPCError {
-  return withStatus(cause.status, cause)
+/** Without `createContext`, the context may be undefined. */
+function hasHandle(ctx: object | undefined): ctx is { readonly auth: AuthHandle } {
+  return (
+    ctx !== undefined &&
+    'auth' in ctx &&
+    typeof ctx.auth === 'object' &&
+    ctx.auth !== null &&
+    authRequest in ctx.auth
+  )
 }
 
 export function withStatus(status: number, cause: Error): TRPCError {

@@ -20,7 +20,7 @@ interface LeasedHandle extends AuthorizedHandle {
 
 /** The handle of a guarded call. The one of an outer guard would have that guard's signal. */
 class GuardedHandle extends CallHandle implements LeasedHandle {
-  readonly #outer: AuthHandle
+  readonly #outer: object
   readonly #caller: AbortSignal | undefined
   #read: SessionRead | null = null
   /** Created on first use: most calls need none. */
@@ -30,7 +30,8 @@ class GuardedHandle extends CallHandle implements LeasedHandle {
   constructor({ ctx: { auth }, path, type, signal }: CallOptions<AuthContext>) {
     const { isGet, identity, store } = auth[authCall]
     super(auth[authRequest], { kind: type, isGet, path, identity, store })
-    this.#outer = auth
+    // A resolver may call another procedure, whose conditions don't apply to its own call.
+    this.#outer = auth[authCall].path === path ? auth : {}
     this.#caller = signal
   }
 

@@ -1,6 +1,6 @@
 import type { Session } from '@sallyport/core'
 import { denial } from '@sallyport/core/internal/server'
-import { authRequest } from './auth-handle.ts'
+import { authCall, authRequest } from './auth-handle.ts'
 import { callLease, isLeased } from './call-lease.ts'
 import type { AuthContext } from './context.ts'
 import { toTRPCError } from './errors.ts'
@@ -27,7 +27,8 @@ export function requireCondition(
     isMet(later) ? null : denial('ROLE_REQUIRED', later.id, { config: auth[authRequest].config })
   const error = errorOf(session)
   if (error !== null) throw toTRPCError(error, { path })
-  if (isLeased(auth)) auth[callLease].conditions.push(errorOf)
+  // A procedure without a guard that a resolver calls has that resolver's handle.
+  if (isLeased(auth) && auth[authCall].path === path) auth[callLease].conditions.push(errorOf)
 }
 
 /** Does the same for a condition on the active organization of the session, which must stay the same. */

@@ -12,7 +12,9 @@ const reasonOf = async (response: Response) => (await response.json()).error?.da
 
 test("getAuth(ctx).api makes calls as the caller, and its cookies travel with tRPC's response", async () => {
   const app = await openSignedIn()
-  expect(await (await app.call('signedIn')).json()).toEqual({ result: { data: 'ada@example.com' } })
+  const response = await app.call('signedIn')
+  expect(await response.json()).toEqual({ result: { data: 'ada@example.com' } })
+  expect(response.headers.get('cache-control')).toBe('no-store')
   const former = String(app.jar)
   expect((await app.call('changePassword', {}, 'POST')).status).toBe(200)
   expect(String(app.jar)).not.toBe(former)

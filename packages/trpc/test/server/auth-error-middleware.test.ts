@@ -1,6 +1,8 @@
+import { rejections } from '@sallyport/core/auth'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { authErrorData, authErrorMiddleware } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 
@@ -26,6 +28,9 @@ const caller = t
     reset: procedure.mutation(() => auth.api.requestPasswordReset({ email: 'a@example.com', request })),
     fail: procedure.mutation(() => {
       throw new TypeError('a fault of the app')
+    }),
+    respond: procedure.input(z.number()).mutation(({ input: status }) => {
+      throw rejections({ ITS_CODE: { status, message: 'Its message' } })('ITS_CODE')
     }),
     reject: procedure.mutation(() => {
       throw new TRPCError({ code: 'CONFLICT', message: 'its own' })
@@ -67,6 +72,25 @@ describe('a rejection by auth.api keeps its code and its message', () => {
   ])('%s', async (_name, call, code) => {
     expect(await errorOf(call())).toMatchObject({ code })
   })
+})
+
+test.each([
+  [400, 'BAD_REQUEST'],
+  [405, 'METHOD_NOT_SUPPORTED'],
+  [412, 'PRECONDITION_FAILED'],
+  [413, 'PAYLOAD_TOO_LARGE'],
+  [415, 'UNSUPPORTED_MEDIA_TYPE'],
+  [503, 'SERVICE_UNAVAILABLE'],
+  [418, 'INTERNAL_SERVER_ERROR'],
+])("an endpoint's error with the status %d is %s", async (status, code) => {
+  expect(await errorOf(caller.respond(status))).toMatchObject({ code, message: 'Its message' })
+})
+
+test('an error of auth.api keeps its status without a context', async () => {
+  const open = procedure.query(() => auth.api.getSession({ request: new Request(request.url) }))
+  const req = new Request(`${request.url}/open`)
+  const router = t.router({ open })
+  expect((await fetchRequestHandler({ endpoint: '/trpc', req, router })).status).toBe(401)
 })
 
 test('a successful result is unchanged', async () => {

@@ -5,6 +5,7 @@ import {
   type DatabaseContext,
   sessionMiddleware,
 } from '@sallyport/trpc'
+import { createAuthRuntime } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -129,8 +130,10 @@ describe('authResponseMeta', () => {
   const t = initTRPC.context<DatabaseContext>().create({
     errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
   })
+  const { getAuth } = createAuthRuntime(() => server.auth.definition)
   const router = t.router({
     health: t.procedure.query(() => 'ok'),
+    peek: t.procedure.query(({ ctx }) => getAuth(ctx).api.getSession()),
     me: t.procedure.use(sessionMiddleware).query(({ ctx }) => ctx.session.userId),
   })
 
@@ -154,19 +157,21 @@ describe('authResponseMeta', () => {
   test.each([
     { path: 'health', cacheControl: 'public, max-age=60' },
     { path: 'me', cacheControl: 'no-store' },
+    { path: 'peek', cacheControl: 'no-store' },
   ])('can be extended: $path is $cacheControl', async ({ path, cacheControl }) => {
     const { cookie } = await server.auth.signIn()
     const response = await fetchRequestHandler({
       endpoint: '/trpc',
       req: new Request(`http://localhost:3000/trpc/${path}`, { headers: { cookie } }),
       router,
-      createContext: (o) => ({ ...createAuthContext(server.config).http(o), db: server.db }),
+      createContext: (o) => ({ ...createAuthContext(server.config).http(o), db: server.auth.db }),
       responseMeta(options) {
         const { headers = new Headers() } = authResponseMeta(options)
         if (!headers.has('cache-control')) headers.set('cache-control', 'public, max-age=60')
         return { headers }
       },
     })
+    expect(response.status).toBe(200)
     expect(response.headers.get('cache-control')).toBe(cacheControl)
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })

@@ -10,7 +10,7 @@ import { EndpointError, isConfigurationError } from '@sallyport/core/internal/se
 import { getTRPCErrorFromUnknown, TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'
-import { authErrorData, endpointErrorData, toEndpointTRPCError, toTRPCError } from '../../server/errors.ts'
+import { authErrorData, endpointErrorData, toTRPCError, withStatus } from '../../server/errors.ts'
 import { CALL_REJECTIONS, CallRejection, isCallRejection } from './call-rejection.ts'
 
 /** The `id` of each envelope. Without it, the response of another tRPC server could sign a user out. */
@@ -40,7 +40,7 @@ export function toSafeError(error: unknown): TRPCError | null {
   // The caller is another server of the app.
   if (isConfigurationError(cause))
     return new TRPCError({ code: 'INTERNAL_SERVER_ERROR', message: cause.message, cause })
-  if (isEndpointError(cause)) return toEndpointTRPCError(cause)
+  if (isEndpointError(cause)) return withStatus(cause.status, cause)
   const isWrapped = code === 'INTERNAL_SERVER_ERROR' && cause !== undefined && message === cause.message
   return isWrapped ? null : new TRPCError({ code, message })
 }
