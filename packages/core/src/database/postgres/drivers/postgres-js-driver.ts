@@ -32,7 +32,7 @@ export function postgresJsDriver(
       ),
     async listen(channel, events) {
       current = events
-      // The package reconnects, even after a failed attempt. It then can't remove a listener, so add only one.
+      // The package reconnects, even after a failed attempt, and then can't remove a listener: add only one.
       registered ??= sql.listen(channel, (payload) => current?.onPayload(payload), onListen)
       await withDeadline(Promise.race([listening.promise, registered]), timeoutMs)
       return {
