@@ -49,7 +49,7 @@ export {
 } from '../service/service-token.ts'
 export { keySetsOf, type ServiceKeys, verifyServiceToken } from '../service/verify-service-token.ts'
 export { authStore } from '../session/auth-store.ts'
-export { validateIdentity } from '../session/authenticate.ts'
+export { isKeyTrusted, validateIdentity } from '../session/authenticate.ts'
 export { requireKnownFactor } from '../session/authentication-methods.ts'
 export { checkKeys, checkLookup, requireReady } from '../session/is-ready.ts'
 export { matchSessionCookie } from '../session/match-session-cookie.ts'

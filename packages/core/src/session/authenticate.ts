@@ -96,7 +96,7 @@ export function checkIdentity(identity: Identity, found: StoredSession | null, c
 }
 
 /** Keys leave the set when the last JWT they signed has expired. A key that leaves earlier has leaked. */
-function isKeyTrusted({ issuer, keyId, expiresAt }: Identity, config: AuthConfig): boolean {
+export function isKeyTrusted({ issuer, keyId, expiresAt }: Identity, config: AuthConfig): boolean {
   const status = config.issuers.find((trusted) => trusted.issuer === issuer)?.jwks.status(keyId)
   return status === 'known' || (status === 'gone' && expiresAt <= config.now())
 }

@@ -1,5 +1,6 @@
 import { type AuthConfig, checkOrigin, type RequestKind } from '@sallyport/core'
 import { readCredentials } from '@sallyport/core/internal/server'
+import { isHeaders } from '../server/request-headers.ts'
 import type { SentRequest } from '../server/sent-request.ts'
 
 /**
@@ -11,9 +12,7 @@ import type { SentRequest } from '../server/sent-request.ts'
 export function callerHeaders(request: SentRequest, kind: RequestKind, config: AuthConfig): Headers {
   const headers = new Headers()
   // Pseudo-headers of HTTP/2 start with a colon.
-  for (const [name, value] of request.headers instanceof Headers
-    ? request.headers
-    : Object.entries(request.headers))
+  for (const [name, value] of isHeaders(request.headers) ? request.headers : Object.entries(request.headers))
     if (!name.startsWith(':')) for (const each of [value ?? []].flat()) headers.append(name, each)
   headers.delete('cookie')
   headers.delete('authorization')

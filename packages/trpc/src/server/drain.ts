@@ -12,6 +12,7 @@ export interface DrainedNodeServer {
   close(callback?: () => void): unknown
   closeIdleConnections?(): void
   closeAllConnections?(): void
+  getConnections(callback: (error: Error | null, count: number) => void): unknown
   once(event: 'listening', listener: () => void): unknown
 }
 
@@ -105,12 +106,10 @@ async function run({ auth, server, sockets }: DrainOptions, timeoutMs: number): 
   const startedAt = performance.now()
   const clients = () => [...(sockets?.clients ?? [])] as readonly ServerSocket[]
 
-  let ended: RevocationFeed | undefined
+  /** Called again, because the database may be opened meanwhile. */
   function endAllStreams(): void {
-    // Another one if the database is opened meanwhile.
     const feed = feedOf(auth)
-    if (feed !== undefined && feed !== ended) endStreams(feed)
-    ended = feed
+    if (feed !== undefined) endStreams(feed)
   }
 
   endAllStreams()
@@ -160,15 +159,20 @@ function stopServer(server: DrainedServer): Stop {
 }
 
 function stopNodeServer(server: DrainedNodeServer): Stop {
-  let isRunning = server.listening
-  if (isRunning)
-    server.close(() => {
-      isRunning = false
-    })
+  const { listening } = server
+  let isRunning = true
+  const end = () => {
+    isRunning = false
+  }
+  if (listening) server.close(end)
   // It may be resolving its host name.
   else server.once('listening', () => server.close())
   return {
-    isOver: () => !isRunning,
+    isOver() {
+      // The app may have closed it already, while calls are in flight.
+      if (!listening) server.getConnections((_error, count) => count === 0 && end())
+      return !isRunning
+    },
     closeIdle: () => server.closeIdleConnections?.(),
     cut() {
       server.closeAllConnections?.()

@@ -102,8 +102,14 @@ function reserveSocket(
   return totals
 }
 
-function countOpen(socket: ClosableSocket, { telemetry }: AuthConfig): void {
-  if (telemetry === undefined || !isOpen(socket)) return
-  telemetry.open('sockets', 1)
-  socket.on('close', () => telemetry.open('sockets', -1))
+function countOpen(socket: ClosableSocket, config: AuthConfig): void {
+  if (!isOpen(socket)) return
+  try {
+    const { telemetry } = config
+    if (telemetry === undefined) return
+    telemetry.open('sockets', 1)
+    socket.on('close', () => telemetry.open('sockets', -1))
+  } catch {
+    // The configuration is invalid, which each call reports.
+  }
 }

@@ -83,16 +83,27 @@ export function guardObservable(
   return observable((observer) => {
     const lease = openStream()
     const { signal } = lease
-    const end = () => observer.error(signal.reason)
-    if (signal.aborted) return end()
-    signal.addEventListener('abort', end)
+    /** The source's cleanup may throw, but no caller waits for it: its error would end the process. */
+    function end(error: unknown = signal.reason): void {
+      try {
+        observer.error(error)
+      } catch {}
+    }
+
+    const onAbort = () => end()
+    if (signal.aborted) {
+      lease.end()
+      return end()
+    }
+    signal.addEventListener('abort', onAbort)
     let waiting: (() => void)[] = []
 
     /** Emits in order, at once or when the lease allows it, and nothing after its end. */
     function emit(send: (value: unknown) => void, value: unknown): void {
       if (signal.aborted) return
       if (waiting.length === 0 && lease.pending() === null) send(value)
-      else if (waiting.push(() => send(value)) === 1) void emitWaiting()
+      else if (waiting.push(() => send(value)) === 1)
+        emitWaiting().catch((error) => end(lease.withReason(error)))
     }
 
     async function emitWaiting(): Promise<void> {
@@ -113,7 +124,7 @@ export function guardObservable(
       complete: () => emit(() => observer.complete(), null),
     })
     return () => {
-      signal.removeEventListener('abort', end)
+      signal.removeEventListener('abort', onAbort)
       waiting = []
       lease.end()
       subscription.unsubscribe()

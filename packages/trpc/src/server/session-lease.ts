@@ -1,7 +1,13 @@
 import type { AuthConfig, AuthStore, Identity, Session, SessionReader } from '@sallyport/core'
 import { isAuthError } from '@sallyport/core'
 import { GRACE_SECONDS } from '@sallyport/core/internal/protocol'
-import { isUnavailable, MAX_TIMER_MS, reportLater, validateIdentity } from '@sallyport/core/internal/server'
+import {
+  isKeyTrusted,
+  isUnavailable,
+  MAX_TIMER_MS,
+  reportLater,
+  validateIdentity,
+} from '@sallyport/core/internal/server'
 import { LEASE_MS, type ReadQueue, type Renewals } from './lease-queue.ts'
 import type { SessionRead } from './session-read.ts'
 
@@ -48,8 +54,10 @@ export class SessionLease {
     this.#unsubscribe = shared.store.revocations.subscribe(identity, () => this.#onRevocation())
   }
 
-  get isEmitting(): boolean {
-    return this.#emitting > 0
+  /** Returns whether the key of a subscriber has leaked: nothing it signed is valid. */
+  hasLeakedKey(): boolean {
+    const identities = [...this.#subscribers.values()]
+    return !identities.every((identity) => isKeyTrusted(identity, this.#shared.config))
   }
 
   add(subscriber: LeaseSubscriber, { identity, session, readAt }: SessionRead): void {

@@ -41,7 +41,7 @@ function createLeases(store: AuthStore, config: AuthConfig): Subscribe {
   let unsubscribeFromKeys: (() => void)[] = []
 
   const onKeys = () => {
-    for (const lease of leases.values()) if (lease.isEmitting) lease.check()
+    for (const lease of leases.values()) if (lease.hasLeakedKey()) lease.check()
   }
 
   const remove = ({ identity }: SessionLease) => {

@@ -12,7 +12,8 @@ export interface PageOptions {
 export interface Page extends OriginRequest {
   readonly headers: Headers
   readonly address: string | null
-  readonly mayRefresh: boolean
+  /** Reads the configuration, which may be invalid. */
+  mayRefresh(): boolean
 }
 
 export function readPage(
@@ -31,6 +32,6 @@ export function readPage(
     header,
     address: clientAddress(remoteAddress, header('x-forwarded-for'), trustsProxy),
     // A user doesn't request a prefetch. A rotated secret that can't reach the browser would end the session.
-    mayRefresh: method !== 'HEAD' && !isPrefetch(header) && (isRequest || !config.rotateSessionToken),
+    mayRefresh: () => method !== 'HEAD' && !isPrefetch(header) && (isRequest || !config.rotateSessionToken),
   }
 }

@@ -71,7 +71,7 @@ export async function refresh(page: Page, rejected: Reason, server: PageServer):
   if (transport === 'bearer') return unknown(page, rejected)
   // The endpoint reads only that cookie.
   if (sessionCookie === null) return signedOut(page, 'SESSION_NOT_FOUND', { config, setCookies: [] })
-  if (!page.mayRefresh) return unknown(page, rejected)
+  if (!page.mayRefresh()) return unknown(page, rejected)
   try {
     // Without keys, the new JWT couldn't be verified.
     await config.issuers[0].jwks.ready()
@@ -103,7 +103,9 @@ async function identifyPage(page: Page, config: AuthConfig): Promise<Identity | 
   try {
     return await identify(page, 'query', { ...config, onEvent: undefined })
   } catch (error) {
-    return isAuthError(error) ? error.reason : 'KEYS_UNAVAILABLE'
+    if (isAuthError(error)) return error.reason
+    reportFailure(error, { path: null, step: 'step1' }, config)
+    return 'KEYS_UNAVAILABLE'
   }
 }
 

@@ -28,6 +28,7 @@ function begin(timeoutMs?: number) {
     }),
     closeIdleConnections: vi.fn<() => void>(),
     closeAllConnections: vi.fn<() => void>(),
+    getConnections: (callback: (error: null, count: number) => void) => callback(null, 0),
     once: vi.fn<(event: 'listening', listener: () => void) => void>(),
   }
   const auth = { store: { revocations: memoryFeed() }, close: vi.fn<() => Promise<void>>(async () => {}) }
@@ -73,7 +74,7 @@ test('cuts all connections after 5 s', async () => {
 })
 
 test('ends also with a server of HTTP/2, which cannot cut connections', async () => {
-  const server = { listening: true, close: vi.fn<() => void>(), once: vi.fn<() => void>() }
+  const server = { listening: true, close() {}, once() {}, getConnections() {} }
   const auth = { store: { revocations: memoryFeed() }, close: vi.fn<() => Promise<void>>(async () => {}) }
   const drained = drain({ auth, server, timeoutMs: 100 })
   await pass(100)

@@ -173,6 +173,19 @@ test("tRPC's client continues its subscription on another node, without a lost e
   second.server.close()
 })
 
+test('calls in flight are answered if the app has closed the server before', async () => {
+  const { auth, scene, cookie, listen } = await openScene()
+  const node = await listen()
+  const call = overHttp(node, cookie).calls.writeGuarded.mutate('1')
+  await soon(() => expect(scene.begun).toBe(1))
+  const closed = once(node.server, 'close')
+  node.server.close()
+  const drained = drain({ auth, server: node.server })
+  setTimeout(scene.release.resolve, 100)
+  expect(await call).toBe('1')
+  await Promise.all([closed, drained])
+})
+
 test('after timeoutMs, a call that hangs is cut', async () => {
   const { auth, scene, cookie, listen } = await openScene()
   const node = await listen()
@@ -216,10 +229,11 @@ test.each([
 ])('a server that $state stops at once', async ({ port }) => {
   const { auth } = await openScene()
   const server = createServer()
+  const closed = port !== null && once(server, 'close')
   if (port !== null) server.listen(port, 'localhost')
   await drain({ auth, server })
   await expect(auth.db.selectFrom('user').select('id').execute()).rejects.toThrow()
-  if (port !== null) await once(server, 'close')
+  await closed
   expect(server.listening).toBe(false)
 })
 

@@ -3,7 +3,7 @@ import { describe, expect, type TestContext, test } from 'vitest'
 import { type KeyFileServer, startKeyFileServer } from '../support/key-file-server.ts'
 import { type Browser, ENDED, OPEN, openBrowser, standingOf } from '../support/open-browser.ts'
 import { soon } from '../support/soon.ts'
-import { callOverHttp } from '../support/wire.ts'
+import { callOverHttp, openSocket } from '../support/wire.ts'
 
 /** Returns the id of the signing key. */
 const active = (server: KeyFileServer) => server.keyFile.signingKeys.active.kid
@@ -99,6 +99,17 @@ describe.concurrent('a leaked key', () => {
       await expectOpen(server, ada, { ...OPEN, httpCall: 'TOKEN_EXPIRED' })
       await server.keys('retire', leaked, '--now')
       await expectEnded(server, ada)
+    }),
+  )
+
+  test(
+    'closes a socket that calls nothing',
+    withServer(async (server) => {
+      const { call, closed } = await openSocket(server, await server.signIn())
+      expect(await call()).toBe('accepted')
+      const leaked = await rotate(server)
+      await server.keys('retire', leaked, '--now')
+      expect(await closed).toBe('TOKEN_INVALID')
     }),
   )
 

@@ -209,6 +209,7 @@ describe('guardObservable', () => {
     let source: Parameters<Parameters<typeof observable<string>>[0]>[0] | undefined
     const left = vi.fn<() => void>()
     const received: string[] = []
+    let rejection: Error | null = null
     const guarded = guardObservable(
       observable<string>((observer) => {
         source = observer
@@ -217,7 +218,10 @@ describe('guardObservable', () => {
       { openStream: () => lease },
     )
     const { unsubscribe } = guarded.subscribe({
-      next: (value) => void received.push(String(value)),
+      next(value) {
+        if (rejection !== null) throw rejection
+        received.push(String(value))
+      },
       error: (error) => void received.push(String(error)),
       complete: () => void received.push('complete'),
     })
@@ -228,6 +232,9 @@ describe('guardObservable', () => {
       unsubscribe,
       emit: (value: string) => source?.next(value),
       complete: () => source?.complete(),
+      reject(error: Error) {
+        rejection = error
+      },
       ask() {
         pending = deferred()
         return pending
@@ -290,6 +297,7 @@ describe('guardObservable', () => {
     })
     expect(received).toEqual(['Error: the session has ended'])
     expect(begun).not.toHaveBeenCalled()
+    expect(lease.end).toHaveBeenCalledOnce()
   })
 
   test('emits nothing that the source emits when the signal aborts', () => {
@@ -298,6 +306,26 @@ describe('guardObservable', () => {
     )
     end()
     expect(received).toEqual(['Error: the session has ended'])
+    expect(lease.end).toHaveBeenCalled()
+  })
+
+  test('ignores an error of the cleanup when the session ends, as without a caller', () => {
+    const { received, left, end } = observe()
+    left.mockImplementation(() => {
+      throw new Error('the cleanup failed')
+    })
+    end()
+    expect(received).toEqual(['Error: the session has ended'])
+    expect(left).toHaveBeenCalledOnce()
+  })
+
+  test('ends with the error of a subscriber that rejects a pending value', async () => {
+    const { received, lease, emit, ask, decide, reject } = observe()
+    ask()
+    emit('held back')
+    reject(new Error('the value is invalid'))
+    await decide()
+    expect(received).toEqual(['Error: the value is invalid'])
     expect(lease.end).toHaveBeenCalled()
   })
 

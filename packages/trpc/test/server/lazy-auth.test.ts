@@ -164,6 +164,19 @@ test.each([
   expect(open).not.toHaveBeenCalled()
 })
 
+test('an invalid configuration throws neither for the context of a socket nor for a page', async () => {
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+  onTestFinished(() => logged.mockRestore())
+  failWith('Set the keys.')
+  const { context, serverAuth } = createApp()
+  const socket = { readyState: 1, send() {}, close() {}, on() {} }
+  const req = { headers: { cookie: ada.cookie, origin: app.config.issuer } }
+  context.ws({ req, res: socket, info: { connectionParams: null } })
+  const { state } = await serverAuth(new Headers({ cookie: ada.cookie }))
+  expect(state).toEqual({ status: 'unknown' })
+  expect(logged).toHaveBeenCalledOnce()
+})
+
 test('invalid proxies are an error at the first address', () => {
   const config = defineAuthConfig(() => ({ ...read(), trustedProxies: ['the load balancer'] }))
   const headers = { 'x-forwarded-for': '192.0.2.1' }

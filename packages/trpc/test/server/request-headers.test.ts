@@ -1,4 +1,5 @@
 import { createTestAuth } from '@sallyport/core/testing'
+import { Headers as OtherHeaders } from 'undici'
 import { afterAll, expect, test } from 'vitest'
 import { headerReader, isOwnOrigin } from '../../src/server/request-headers.ts'
 import { FOREIGN, ORIGIN } from '../support/visitor.ts'
@@ -15,6 +16,14 @@ test.each([
       ['origin', 'https://one.example'],
       ['origin', 'https://two.example'],
     ]),
+  ],
+  [
+    'of another implementation of the Fetch API',
+    new OtherHeaders([
+      ['cookie', 'a=1'],
+      ['origin', 'https://one.example'],
+      ['origin', 'https://two.example'],
+    ]) as unknown as Headers,
   ],
 ])('reads headers %s, and joins repeated ones', (_name, headers) => {
   const header = headerReader(headers)

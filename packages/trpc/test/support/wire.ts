@@ -15,6 +15,8 @@ export interface Socket {
   call(): Promise<string>
   /** Opens the clock and waits until it runs or is rejected. */
   subscribe(): Promise<Wire>
+  /** Resolves to the reason with which the server closes the socket. */
+  readonly closed: Promise<string>
 }
 
 const reasonIn = (text: string): string | null => /"reason":"(\w+)"/.exec(text)?.[1] ?? null
@@ -79,6 +81,7 @@ export async function openSocket({ host }: KeyFileServer, { headers }: SignedIn)
   }
 
   return {
+    closed,
     call() {
       const answered = new Promise<string>((resolve) =>
         send('query', 'me', (text) => resolve(reasonIn(text) ?? 'accepted')),
