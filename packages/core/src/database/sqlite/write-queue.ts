@@ -11,8 +11,6 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import type { StoreMeter } from '../../events/telemetry.ts'
-import { measureWait } from '../measure-wait.ts'
 import { INTERNAL_SCHEMA, prefixed } from '../schema/internal-tables.ts'
 import type { SqliteConnection } from './connections/connection.ts'
 import { createBusyRetry, type RetryWhileBusy } from './connections/errors.ts'
@@ -23,10 +21,7 @@ import { createBusyRetry, type RetryWhileBusy } from './connections/errors.ts'
  * the write lock, a statement waits asynchronously: the driver would block the event loop.
  * @param options.busyTimeoutMs after which a statement fails with `SESSIONS_UNAVAILABLE`
  */
-export function sqliteWriteQueue(
-  database: SqliteConnection,
-  options: { busyTimeoutMs: number; meter: StoreMeter },
-): Dialect {
+export function sqliteWriteQueue(database: SqliteConnection, options: { busyTimeoutMs: number }): Dialect {
   return writeQueueDialect(() => new WriteQueueDriver(database, options))
 }
 
@@ -68,20 +63,15 @@ class WriteQueueCompiler extends SqliteQueryCompiler {
 class WriteQueueDriver extends SqliteDriver {
   readonly #database: SqliteConnection
   readonly #retryWhileBusy: RetryWhileBusy
-  readonly #meter: StoreMeter
 
-  constructor(
-    database: SqliteConnection,
-    { busyTimeoutMs, meter }: { busyTimeoutMs: number; meter: StoreMeter },
-  ) {
+  constructor(database: SqliteConnection, { busyTimeoutMs }: { busyTimeoutMs: number }) {
     super({ database })
-    this.#meter = meter
     this.#database = database
     this.#retryWhileBusy = createBusyRetry(busyTimeoutMs)
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
-    const inner = await measureWait(super.acquireConnection(), this.#meter)
+    const inner = await super.acquireConnection()
     return {
       executeQuery: (query) => this.#retryWhileBusy(() => inner.executeQuery(encode(query))),
       streamQuery: (query, chunkSize) => inner.streamQuery(encode(query), chunkSize),

@@ -61,7 +61,7 @@ export const HISTOGRAMS: Readonly<Record<keyof Measurements, Histogram>> = {
   poolWait: {
     name: 'sallyport.pool.wait_time',
     unit: 's',
-    description: 'Wait for a connection from the pool, or for the write queue on SQLite',
+    description: 'Wait for a connection from the pool',
     buckets: DATABASE_BUCKETS,
   },
   feedLag: {

@@ -1,7 +1,6 @@
 import { Fault } from '../../../events/failure-code.ts'
 import type { StoreMeter } from '../../../events/telemetry.ts'
 import { withDeadline } from '../../../protocol/deadline.ts'
-import { measureWait } from '../../measure-wait.ts'
 import { quote } from '../../schema/mapping.ts'
 import type { PgConnection, PgPool, PgPoolClient } from './clients.ts'
 import type {
@@ -120,6 +119,19 @@ export function pgPoolDriver(
       })
     },
   }
+}
+
+/** Records how long a caller waits for a connection, even if it gets none. */
+function measureWait(
+  connecting: Promise<PgPoolClient>,
+  meter: StoreMeter | undefined,
+): Promise<PgPoolClient> {
+  if (meter?.telemetry === undefined) return connecting
+  const { telemetry, system } = meter
+  const startedAt = performance.now()
+  const record = () => telemetry.record('poolWait', (performance.now() - startedAt) / 1000, { system })
+  connecting.then(record, record)
+  return connecting
 }
 
 const ignore = () => {}
