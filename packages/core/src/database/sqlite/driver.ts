@@ -14,12 +14,6 @@ export type RunStatement = (sql: string, parameters?: readonly unknown[]) => Pro
 /** A feed that runs until it's closed. */
 export type OpenFeed = RevocationFeed & { close(): void }
 
-/** Our tables, under the names of the app if it has a mapping. */
-export interface OwnTables {
-  readonly columns: AddedColumns
-  readonly mapping: StoreMapping | undefined
-}
-
 /** What a store needs of an open database that it only reads. */
 export interface SqliteStoreDriver {
   readonly limits: Required<RateLimitStore>
@@ -43,6 +37,6 @@ export interface SqliteDriver extends SqliteStoreDriver {
   problems(): Problem[]
   /** Returns whether the file was removed or replaced since it was opened. Absent without a file. */
   readonly isReplaced?: (() => boolean) | undefined
-  /** Step 2 on our own tables, and what the endpoints read. */
-  sessions(tables: OwnTables): SessionStore
+  /** Reads what the token endpoint needs from our own table `session`. */
+  findToken(mapping: StoreMapping | undefined): SessionStore['findToken']
 }

@@ -9,11 +9,11 @@ import type {
   StoredSession,
 } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
-import { type SessionSql, sessionSql, tokenStatement } from '../find-session-sql.ts'
+import { type SessionSql, tokenStatement } from '../find-session-sql.ts'
 import { type SessionTable, toNullableDate } from '../schema/kysely-tables.ts'
+import type { StoreMapping } from '../schema/mapping.ts'
 import type { RowStatement, SqliteConnection } from './connections/connection.ts'
 import { isBusy, type RetryWhileBusy } from './connections/errors.ts'
-import type { OwnTables } from './driver.ts'
 
 /**
  * Returns Step 2 as one statement. The unary plus stops SQLite from preparing the statement again for every
@@ -34,25 +34,23 @@ export function toSessionToken(row: TokenRow): SessionToken {
   return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
 }
 
-interface StatementOptions {
-  readonly retryWhileBusy: RetryWhileBusy
-  readonly meter?: StoreMeter
+export function sqliteTokens(
+  reader: SqliteConnection,
+  { mapping, retryWhileBusy }: { mapping: StoreMapping | undefined; retryWhileBusy: RetryWhileBusy },
+): SessionStore['findToken'] {
+  const statement = reader.prepare(`${tokenStatement('sqlite', mapping)}+?`)
+  return async (sessionId) => {
+    if (!sessionId.isWellFormed()) return null
+    const [row] = await retryWhileBusy(() => statement.all([sessionId]))
+    return row === undefined ? null : toSessionToken(row as TokenRow)
+  }
 }
 
-export function sqliteSessions(
-  reader: SqliteConnection,
-  { columns, mapping, ...options }: OwnTables & StatementOptions,
-): SessionStore {
-  const findToken = reader.prepare(`${tokenStatement('sqlite', mapping)}+?`)
-  const sql = sessionSql('sqlite', mapping, columns)
-  return {
-    ...sqliteLookups(reader, { sql, columns, ...options }),
-    async findToken(sessionId) {
-      if (!sessionId.isWellFormed()) return null
-      const [row] = await options.retryWhileBusy(() => findToken.all([sessionId]))
-      return row === undefined ? null : toSessionToken(row as TokenRow)
-    },
-  }
+interface LookupOptions {
+  readonly sql: SessionSql
+  readonly columns?: AddedColumns
+  readonly retryWhileBusy: RetryWhileBusy
+  readonly meter?: StoreMeter
 }
 
 /**
@@ -65,9 +63,8 @@ export function sqliteSessions(
  */
 export function sqliteLookups(
   reader: SqliteConnection,
-  options: StatementOptions & { sql: SessionSql; columns?: AddedColumns },
+  { sql, columns = NO_COLUMNS, retryWhileBusy, meter }: LookupOptions,
 ): SessionReader {
-  const { sql, columns = NO_COLUMNS, retryWhileBusy, meter } = options
   const added = addedLists(columns)
   // Prepared by the first lookup: a plugin may not have created a table that it reads.
   let lookup: RowStatement<LookupValues> | undefined

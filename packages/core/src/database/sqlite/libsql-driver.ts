@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { memoryLimits } from '../../rate-limit/memory-limits.ts'
 import type { Row } from '../../session/session-row.ts'
-import { sessionSql, tokenStatement } from '../find-session-sql.ts'
+import { tokenStatement } from '../find-session-sql.ts'
 import { storedLimits } from '../limits.ts'
 import { sqliteTypes } from '../schema/migrations.ts'
 import type { LibsqlClient } from './connections/client.ts'
@@ -47,15 +47,15 @@ export async function libsqlDriver(
     read,
     problems: () => file?.problems() ?? [],
     isReplaced: file?.isReplaced,
-    sessions: ({ columns, mapping }) => ({
-      ...remoteLookups(lookUp, sessionSql('sqlite', mapping, columns), columns),
-      async findToken(sessionId) {
-        if (!sessionId.isWellFormed()) return null
-        const [row] = await read(`${tokenStatement('sqlite', mapping)}?`, [sessionId])
-        return row === undefined ? null : toSessionToken(row as Row & TokenRow)
-      },
-    }),
     lookups: (sql, columns) => remoteLookups(lookUp, sql, columns),
+    findToken(mapping) {
+      const statement = `${tokenStatement('sqlite', mapping)}?`
+      return async (sessionId) => {
+        if (!sessionId.isWellFormed()) return null
+        const [row] = await read(statement, [sessionId])
+        return row === undefined ? null : toSessionToken(row as Row & TokenRow)
+      }
+    },
     feed(sql, passMs) {
       if (isRemote) return leaseFeed('a remote libsql server')
       const statement = pollStatement(sql)

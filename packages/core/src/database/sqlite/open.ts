@@ -63,7 +63,7 @@ export async function openSqlite(
     const migrations = await prepareTables(kysely, sqliteTypes, { columns, migrates, names })
     await installTables(kysely, driver)
     const sql = sessionSql('sqlite', mapping, columns)
-    const sessions = driver.sessions({ columns, mapping })
+    const sessions = { ...driver.lookups(sql, columns), findToken: driver.findToken(mapping) }
     const revocations = driver.feed(sql, migrates ? PASS_MS.own : PASS_MS.mapped)
     const limits = restoringLimits(driver.limits, { restorer: RESTORER, db: kysely })
     const locks = { sql, columns }

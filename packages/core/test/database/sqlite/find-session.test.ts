@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { sessionSql } from '../../../src/database/find-session-sql.ts'
 import { createBusyRetry } from '../../../src/database/sqlite/connections/errors.ts'
 import { toConnection } from '../../../src/database/sqlite/connections/to-connection.ts'
-import { sqliteSessions } from '../../../src/database/sqlite/find-session.ts'
-import { NO_COLUMNS } from '../../../src/session/added-columns.ts'
-import type { SessionStore } from '../../../src/session/session.ts'
+import { sqliteLookups } from '../../../src/database/sqlite/find-session.ts'
+import type { SessionReader } from '../../../src/session/session.ts'
 import { type Child, startFixture } from '../../support/child-process.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -18,7 +18,7 @@ afterAll(() => auth.close())
 let ada: TestSession
 let bob: TestSession
 let reader: Database.Database
-let sessions: SessionStore
+let sessions: SessionReader
 /** The first words of the statements that the reader ran. */
 let statements: string[]
 
@@ -29,9 +29,8 @@ beforeEach(async () => {
   const verbose = (statement?: unknown) =>
     statements.push(/^\S+/.exec(String(statement).trim())?.[0].toLowerCase() ?? '')
   reader = new Database(path, { readonly: true, verbose })
-  sessions = sqliteSessions(toConnection(reader), {
-    columns: NO_COLUMNS,
-    mapping: undefined,
+  sessions = sqliteLookups(toConnection(reader), {
+    sql: sessionSql('sqlite'),
     retryWhileBusy: createBusyRetry(5_000),
   })
 })
