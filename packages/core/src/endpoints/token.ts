@@ -5,14 +5,13 @@ import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError, isAuthError, isUnavailable } from '../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../protocol.ts'
 import { memoryLimits } from '../rate-limit/memory-limits.ts'
-import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { rateLimited } from '../rate-limit/rate-limited.ts'
-import { addressBuckets } from '../request/address.ts'
 import { readCredentials, type SessionCookie } from '../request/credentials.ts'
 import { isPrefetch } from '../request/prefetch.ts'
 import { authenticate } from '../session/authenticate.ts'
 import { withoutReports } from '../session/report-denial.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
+import { limitAddress } from './limit-address.ts'
 import { anyQuery, tokens } from './plain-schemas.ts'
 
 /** Refreshes per session. */
@@ -67,20 +66,15 @@ async function refreshTokens(sessionCookie: SessionCookie, context: EndpointCont
 /** Limits guessed and superseded secrets. @throws AuthError `RATE_LIMITED` */
 async function countRejection(error: unknown, sessionId: string, context: EndpointContext): Promise<void> {
   if (!isAuthError(error) || isUnavailable(error)) return
-  if (error.reason === 'SECRET_SUPERSEDED') await count(context, `superseded:${sessionId}`, SUPERSEDED)
-  else if (error.status === 401) await count(context, 'token:rejected', REJECTIONS)
-}
-
-async function count(context: EndpointContext, key: string, perClient: RateLimit): Promise<void> {
-  for (const { name, limit } of addressBuckets(context.address, perClient))
-    await context.limit(`${key}:${name}`, limit)
+  if (error.reason === 'SECRET_SUPERSEDED') await limitAddress(context, `superseded:${sessionId}`, SUPERSEDED)
+  else if (error.status === 401) await limitAddress(context, 'token:rejected', REJECTIONS)
 }
 
 /** Returns the error for a request without the session cookie. With a valid JWT, the user stays signed in. */
 async function withoutSecret(context: EndpointContext): Promise<AuthError> {
   const { config, database, request } = context
   if (readCredentials(request.header, config).token === null) return new AuthError('SESSION_NOT_FOUND')
-  await count(context, 'token:rejected', REJECTIONS)
+  await limitAddress(context, 'token:rejected', REJECTIONS)
   try {
     // Nothing is denied yet.
     await authenticate(request, 'token', {

@@ -2,6 +2,8 @@ import * as z from 'zod/mini'
 import type { EndpointContext } from '../endpoints/endpoint.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import { checkRateLimit, type RateLimit } from '../rate-limit/rate-limit.ts'
+import { clientNetwork } from '../request/address.ts'
+import { hashSecret } from '../session/secret.ts'
 
 /** An email address as it is stored and looked up: trimmed and in lower case, and only then validated. */
 export const emailAddress: z.ZodMiniType<string> = z.pipe(
@@ -46,4 +48,17 @@ export async function isAllowed(context: EndpointContext, key: string, limit: Ra
     if (isRateLimited(error)) return false
     throw error
   }
+}
+
+/** Does the same for an email: by mailbox and the client's network, then by mailbox alone. */
+export async function isEmailAllowed(
+  context: EndpointContext,
+  email: string,
+  { purpose, limits }: { purpose: string; limits: { email: RateLimit; mailbox: RateLimit } },
+): Promise<boolean> {
+  const mailbox = await hashSecret(email)
+  return (
+    (await isAllowed(context, `${purpose}:${clientNetwork(context.address)}:${mailbox}`, limits.email)) &&
+    (await isAllowed(context, `${purpose}:${mailbox}`, limits.mailbox))
+  )
 }

@@ -1,10 +1,10 @@
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
+import { limitAddress } from '../../endpoints/limit-address.ts'
 import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
 import { hasSecretOf } from '../../endpoints/renew-session.ts'
 import { findToken } from '../../lifecycle/refresh-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
-import { addressBuckets } from '../../request/address.ts'
 import { pruneAnonymousUsers } from './prune.ts'
 import { anonymousError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -23,8 +23,7 @@ export function signInAnonymous({ limits, pruneAfterDays }: Settings): Endpoint<
     input: noFields,
     output: tokens,
     async run(_input, context) {
-      for (const { name, limit } of addressBuckets(context.address, limits.address))
-        await context.limit(`anonymous:${name}`, limit)
+      await limitAddress(context, 'anonymous', limits.address)
       if (await isSignedIn(context)) throw anonymousError('ALREADY_SIGNED_IN')
       const userId = await createAnonymousUser(context)
       const { database, config, later } = context

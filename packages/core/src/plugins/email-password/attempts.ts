@@ -3,7 +3,7 @@ import { emit } from '../../events/emit.ts'
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { addressBuckets, clientNetwork } from '../../request/address.ts'
 import { hashSecret } from '../../session/secret.ts'
-import { isAllowed, isRateLimited } from '../internal.ts'
+import { isAllowed, isEmailAllowed, isRateLimited } from '../internal.ts'
 import { readKnownDevice } from './known-device.ts'
 import type { Requester } from './password.ts'
 import type { AttemptLimits } from './settings.ts'
@@ -64,16 +64,12 @@ function addressAttempts({ address }: EndpointContext, limits: AttemptLimits): A
 }
 
 /** Returns whether an email may be sent. If not, respond as if it was: a 429 reveals others' requests. */
-export async function countEmail(
+export function countEmail(
   address: string,
   context: EndpointContext,
   limits: AttemptLimits,
 ): Promise<boolean> {
-  const mailbox = await hashSecret(address)
-  return (
-    (await isAllowed(context, `email:${clientNetwork(context.address)}:${mailbox}`, limits.email)) &&
-    (await isAllowed(context, `email:${mailbox}`, limits.mailbox))
-  )
+  return isEmailAllowed(context, address, { purpose: 'email', limits })
 }
 
 /** Like {@link countEmail} for a known device, whose budget others can't use up. False for any other. */
