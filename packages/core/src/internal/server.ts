@@ -7,13 +7,13 @@
 export { sessionSql } from '../database/find-session-sql.ts'
 export { lazyStore, type OpenedMembers } from '../database/lazy-store.ts'
 export { openOnce } from '../database/open-once.ts'
-export { createFailureSource, reportSource } from '../events/failure-source.ts'
-export { reportFailure, reportOnce, reportRejected, wasReported } from '../events/report-failure.ts'
+export { reportSource } from '../events/failure-source.ts'
+export { reportFailure, reportOnce, wasReported } from '../events/report-failure.ts'
 export { keysVersion } from '../jwt/trusted-issuer.ts'
 export { readSigningKeys } from '../keys/read-signing-keys.ts'
 export { transactionsOf } from '../lifecycle/client-transactions.ts'
 export { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
-export { type TransactOptions, transact } from '../lifecycle/transact.ts'
+export { transact } from '../lifecycle/transact.ts'
 export { transactInClient } from '../lifecycle/transact-in-client.ts'
 export { withDeadline } from '../protocol/deadline.ts'
 export { EndpointError, reject } from '../protocol/endpoint-error.ts'
@@ -27,16 +27,15 @@ export { rateLimited } from '../rate-limit/rate-limited.ts'
 export {
   addressBuckets,
   clientAddress,
-  clientNetwork,
   isPrivateAddress,
   type ProxyTrust,
   proxyTrustOf,
 } from '../request/address.ts'
 export { setCookie } from '../request/cookie.ts'
-export { type Credentials, readCredentials, type SessionCookie } from '../request/credentials.ts'
+export { readCredentials } from '../request/credentials.ts'
 export { isPrefetch } from '../request/prefetch.ts'
 export { memoryFeed } from '../revocations/feed.ts'
-export { consumeToken, type OnceCall, type OnceOutcome, runOnce } from '../service/run-once.ts'
+export { consumeToken, type OnceCall, runOnce } from '../service/run-once.ts'
 export { parseServiceSigningKeys, rejectSharedKeys } from '../service/service-signing-keys.ts'
 export {
   digestBody,

@@ -20,7 +20,7 @@ export interface OnceCall {
   readonly onError?: (error: unknown) => void
 }
 
-export type OnceOutcome =
+type OnceOutcome =
   /** The result of the work, now or the first time. */
   | { readonly state: 'done'; readonly result: string }
   /** The key was used for another call. */
