@@ -2,9 +2,9 @@ import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpo
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { limitAddress } from '../../endpoints/limit-address.ts'
 import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
-import { hasSecretOf } from '../../endpoints/renew-session.ts'
 import { findToken } from '../../lifecycle/refresh-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { secretStatus } from '../../session/secret.ts'
 import { pruneAnonymousUsers } from './prune.ts'
 import { anonymousError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -40,12 +40,13 @@ export function signInAnonymous({ limits, pruneAfterDays }: Settings): Endpoint<
   })
 }
 
-async function isSignedIn(context: EndpointContext): Promise<boolean> {
-  const { sessionCookie, database, config } = context
+async function isSignedIn({ sessionCookie, database, config }: EndpointContext): Promise<boolean> {
   if (sessionCookie === null) return false
   const found = await findToken(sessionCookie.sessionId, database, config)
-  if (found === null || found.expiresAt <= config.now()) return false
-  return (await hasSecretOf(found.userId, context)) === true
+  const now = config.now()
+  if (found === null || found.expiresAt <= now) return false
+  const status = await secretStatus(sessionCookie.secret, found, now)
+  return status === 'current' || status === 'previous'
 }
 
 function createAnonymousUser({ change, config }: EndpointContext): Promise<string> {

@@ -3,7 +3,7 @@ import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { anyQuery, id, tokens } from '../../endpoints/plain-schemas.ts'
-import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
 import type { UndoneChange } from '../../events/event.ts'
 import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
@@ -54,7 +54,6 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
     input: z.strictObject({ accountId: id, revokeOtherSessions: z.exactOptional(z.boolean()) }),
     output: tokens,
     async run({ accountId, revokeOtherSessions = true }, context) {
-      await requireSessionSecret(context)
       const { userId } = context.identity
       const at = context.config.now()
       let provider = ''
