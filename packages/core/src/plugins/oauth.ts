@@ -1,4 +1,4 @@
-export type { AccountResponse, UnlinkAccountInput } from './oauth/accounts.ts'
+export type { UnlinkAccountInput } from './oauth/accounts.ts'
 export type { OauthCodeInput } from './oauth/app-code.ts'
 export { type OauthEndpoints, type OauthPlugin, oauth } from './oauth/oauth.ts'
 export type {
@@ -16,3 +16,4 @@ export type {
   OauthUrlResponse,
   SignInOauthInput,
 } from './oauth/start.ts'
+export type { AccountResponse } from './usable-accounts.ts'

@@ -3,15 +3,17 @@ import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 /** The provider of email and password in the table `account`. */
 export const CREDENTIAL = 'credential'
 
-interface UsableAccount {
+/** A way to sign in. */
+export interface AccountResponse {
   readonly id: string
+  /** Such as `github`; `credential` is a password. */
   readonly provider: string
-  /** ISO 8601. */
+  /** When it was added, as ISO 8601. */
   readonly createdAt: string
 }
 
 /** Returns the password and the linked providers of a user, the oldest first, without a removed password. */
-export async function usableAccounts(db: AuthKysely, userId: string): Promise<UsableAccount[]> {
+export async function usableAccounts(db: AuthKysely, userId: string): Promise<AccountResponse[]> {
   const query = db.selectFrom('account').select(['id', 'providerId', 'password', 'createdAt'])
   const accounts = await query.where('userId', '=', userId).orderBy('createdAt').orderBy('id').execute()
   return accounts

@@ -1,5 +1,5 @@
 import { withDeadline } from '../../protocol/deadline.ts'
-import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
+import { addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import { type IdTypes, isIdOf } from '../../session/id-types.ts'
 import type {
   SessionKey,
@@ -9,7 +9,7 @@ import type {
   StoredSession,
 } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
-import { type SessionSql, tokenStatement } from '../find-session-sql.ts'
+import { type SessionLocks, type SessionSql, tokenStatement } from '../find-session-sql.ts'
 import { UNDEFINED_TABLE } from '../restore-tables.ts'
 import type { StoreMapping } from '../schema/mapping.ts'
 import type { PostgresConnector } from './connect.ts'
@@ -20,11 +20,8 @@ import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
 import { sharedLookups } from './shared-lookups.ts'
 import { statementName } from './statement-names.ts'
 
-export interface LookupOptions {
-  readonly sql: SessionSql
+export interface LookupOptions extends SessionLocks {
   readonly ids: IdTypes
-  /** The added columns that `sql` reads. @default none */
-  readonly columns?: AddedColumns
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { AuthTables, Timestamp } from '../../database/schema/kysely-tables.ts'
 import type { Migrations } from '../../database/schema/migrations.ts'
+import type { KnownBrowserRow } from '../known-browsers.ts'
 
 export type LinkPurpose = 'verify-email' | 'change-email' | 'reset-password' | 'undo-email-change'
 
@@ -16,7 +17,7 @@ export type EmailPasswordTables = {
     createdAt: Timestamp
   }
   /** Browsers that have signed in to an account before. `device` is `sha256:<hex>` of the device cookie. */
-  knownDevice: { id: string; device: string; userId: string; expiresAt: Timestamp; createdAt: Timestamp }
+  knownDevice: KnownBrowserRow & { device: string }
   /** In lower case. Empty without the option `usernames`. */
   username: { userId: string; username: string }
 }

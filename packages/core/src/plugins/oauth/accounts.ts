@@ -8,20 +8,11 @@ import type { UndoneChange } from '../../events/event.ts'
 import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { requireWayIn } from '../require-way-in.ts'
-import { CREDENTIAL, usableAccounts } from '../usable-accounts.ts'
+import { type AccountResponse, CREDENTIAL, usableAccounts } from '../usable-accounts.ts'
 import { oauthError } from './errors.ts'
 import { sendNotice } from './notices.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-
-/** A way to sign in. */
-export interface AccountResponse {
-  readonly id: string
-  /** Such as `github`; `credential` is a password. */
-  readonly provider: string
-  /** When it was added, as ISO 8601. */
-  readonly createdAt: string
-}
 
 /** Lists the caller's password and linked providers. */
 export function listAccounts(settings: Settings): Endpoint<object, { accounts: AccountResponse[] }, false> {
