@@ -26,7 +26,6 @@ interface MappedSessions {
   readonly db: AuthKysely
   readonly locks: SessionLocks
   readonly revocations: RevocationFeed
-  readonly now?: () => Date
 }
 
 /** Creates the {@link OwnSessions} of a store. */
@@ -34,7 +33,6 @@ export function mappedSessions({
   db,
   locks: { sql: names, columns = NO_COLUMNS, ids },
   revocations,
-  now = () => new Date(),
 }: MappedSessions): OwnSessions {
   const [session, user] = [sql.raw(names.session.table), sql.raw(names.user.table)]
   const id = sql.raw(names.session.id)
@@ -55,7 +53,7 @@ export function mappedSessions({
       if (!isPossible('user', userId)) return []
       const list = sql.raw(`s.${names.session.id} as "id", ${names.session.columns}${names.session.added}`)
       const { rows } = await sql<Row>`select ${list} from ${session} s where s.${isOf(userId)}`.execute(db)
-      const at = now()
+      const now = new Date()
       return rows
         .map((row) => {
           const key = { sessionId: String(row.id), userId }
@@ -66,7 +64,7 @@ export function mappedSessions({
           } = toSession(key, { user: NO_USER, session: row }, addedLists(columns))
           return own
         })
-        .filter(({ expiresAt }) => expiresAt > at)
+        .filter(({ expiresAt }) => expiresAt > now)
         .sort((a, b) => b.lastAuthenticatedAt.localeCompare(a.lastAuthenticatedAt))
     },
     async revokeSessions(userId, { sessionId, exceptId } = {}) {
