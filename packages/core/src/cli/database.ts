@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import type { OpenedDatabase } from '../database/database.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
-import type { AuthDefinition } from '../endpoints/definition.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { usageError } from './errors.ts'
 import { loadDefinition, requirePackage } from './load-definition.ts'
@@ -35,19 +34,16 @@ export function addDatabaseOptions(command: Command, auth?: string): Command {
 /** Opens and migrates a database, with the tables of plugins, and closes it after the work. */
 export async function withDatabase(
   options: DatabaseOptions,
-  work: (
-    database: SessionDatabase,
-    opened: { definition: AuthDefinition | null; applied: readonly string[] },
-  ) => void | Promise<void>,
+  work: (database: SessionDatabase, applied: readonly string[]) => void | Promise<void>,
 ): Promise<void> {
   const { database: url, auth } = options
   if (url === undefined) throw usageError('Name the database: pass --database, or set DATABASE_URL.')
-  const definition = auth === undefined ? null : await loadDefinition(auth)
+  const plugins = auth === undefined ? [] : (await loadDefinition(auth)).plugins
   const database = await openDatabase(url, options)
   try {
     const { migratePlugins } = await import('../database/schema/columns.ts')
-    const { applied } = await migratePlugins(definition?.plugins ?? [], database)
-    await work(database, { definition, applied: [...database.migrations.applied, ...applied] })
+    const { applied } = await migratePlugins(plugins, database)
+    await work(database, [...database.migrations.applied, ...applied])
   } finally {
     await database.close()
   }

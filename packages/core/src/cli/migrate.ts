@@ -7,7 +7,7 @@ export function addMigrateCommand(program: Command): void {
     .description('create or update the tables')
     .option('--create', 'create the SQLite file if it is missing', false)
     .action((options: DatabaseOptions) =>
-      withDatabase(options, (_database, { applied }) => {
+      withDatabase(options, (_database, applied) => {
         for (const name of applied) console.log(`applied ${name}`)
         console.log(applied.length === 0 ? 'up to date' : `${applied.length} applied`)
       }),

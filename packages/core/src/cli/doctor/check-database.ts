@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { type Dialect, Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
 import { columnsOf } from '../../database/schema/columns.ts'
 import { expectedOfDatabase } from '../../database/schema/expected.ts'
@@ -13,7 +12,6 @@ import {
 import { migrationTableOf } from '../../database/schema/migrations.ts'
 import { recordTables } from '../../database/schema/record-tables.ts'
 import type { AuthPlugin } from '../../endpoints/definition.ts'
-import { ConfigurationError } from '../../protocol/errors.ts'
 import { isPostgresUrl } from '../database.ts'
 import { importModule, requirePackage } from '../load-definition.ts'
 
@@ -74,10 +72,9 @@ async function connect(url: string): Promise<Dialect> {
     return new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 1 }) })
   }
   const { default: Database } = await import('better-sqlite3').catch(requirePackage('better-sqlite3'))
-  const { toPath } = await import('../../database/sqlite/connections/connect.ts')
-  const path = toPath(url)
-  if (!existsSync(path)) throw new ConfigurationError(`Database ${path} not found. Check the path.`)
-  return new SqliteDialect({ database: new Database(path, { readonly: true }) })
+  const { requireFile, toPath } = await import('../../database/sqlite/connections/connect.ts')
+  requireFile(url)
+  return new SqliteDialect({ database: new Database(toPath(url), { readonly: true }) })
 }
 
 /** Returns whether our migrations have created the tables, and not the app's tool. */
