@@ -66,12 +66,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     reason: 'A missing date becomes 1970, which is out of grace. The check is for the compiler.',
   },
   {
-    file: 'core/src/session/validate-session.ts',
-    line: "return typeof found === 'object' && found !== null && 'then' in found",
-    mutant: "return true && found !== null && 'then' in found",
-    reason: 'Anything but an object is rejected a moment later, with the same reason.',
-  },
-  {
     file: 'core/src/keys/live-keys.ts',
     line: "let fingerprint = ''",
     mutant: 'let fingerprint = "Stryker was here!"',

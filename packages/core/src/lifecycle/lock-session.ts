@@ -2,6 +2,7 @@ import type { CompiledQuery } from 'kysely'
 import { type SessionLocks, sessionSql } from '../database/find-session-sql.ts'
 import type { Engine, StoreMapping } from '../database/schema/mapping.ts'
 import { ConfigurationError, isConfigurationError } from '../protocol/errors.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
 import { addedLists, NO_COLUMNS } from '../session/added-columns.ts'
 import { isIdOf } from '../session/id-types.ts'
 import type { Session, SessionKey, StoredSession } from '../session/session.ts'
@@ -133,10 +134,6 @@ function whenSettled<Result>(
   next: (value: unknown) => Result | Promise<Result>,
 ): Result | Promise<Result> {
   return isThenable(value) ? Promise.resolve(value).then(next) : next(value)
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value
 }
 
 /** Builds the first argument of a template tag; the values go between the parts. */

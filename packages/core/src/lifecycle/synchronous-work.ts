@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../protocol/errors.ts'
-import { isThenable } from './lock-session.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
 
 /** Runs synchronous work. Its later statements fail: they would run outside the transaction. */
 export function workNow<Result>(trx: object, work: (trx: object) => Result | Promise<Result>): Result {

@@ -2,6 +2,7 @@ import type { Telemetry } from '../events/telemetry.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { LOOKUP_TIMEOUT_MS, withDeadline } from '../protocol/deadline.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
+import { isThenable } from '../protocol/is-thenable.ts'
 import { isInGrace } from './lifetime.ts'
 import { isBanned, type Session, type SessionKey, type SessionReader, type StoredSession } from './session.ts'
 
@@ -64,7 +65,7 @@ async function readSession(
   let session: StoredSession | null
   try {
     const found = sessions.findSession(key)
-    session = isPromise(found) ? await withDeadline(found, lookupTimeoutMs) : found
+    session = isThenable(found) ? await withDeadline(found, lookupTimeoutMs) : found
     if (session !== null && !isSessionOf(session, key)) throw new TypeError('Not the requested session')
   } catch (cause) {
     if (telemetry !== undefined) endLookup(sessions, telemetry, { startedAt, error: cause })
@@ -125,8 +126,4 @@ function isSessionOf(session: StoredSession, key: SessionKey): boolean {
     typeof session.user.role === 'string' &&
     (session.ban === null || session.ban.until === null || session.ban.until instanceof Date)
   )
-}
-
-function isPromise<Value>(found: Value | Promise<Value>): found is Promise<Value> {
-  return typeof found === 'object' && found !== null && 'then' in found
 }
