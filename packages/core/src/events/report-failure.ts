@@ -1,3 +1,4 @@
+import { timersAreShared } from '../protocol/deadline.ts'
 import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import type { AuthFailure, FailureCode, FailureListener } from './failure.ts'
@@ -98,8 +99,10 @@ function limit(failure: AuthFailure, config: Reporting): void {
   windowsByConfig.set(config, windows)
   const name = JSON.stringify([failure.code, failure.path])
   const window = windows.get(name)
-  if (window === undefined) {
-    begin(failure)
+  const isOver = window !== undefined && performance.now() - window.reportedAt > REPEAT_MS
+  // In Cloudflare Workers, a timer ends with its request.
+  if (window === undefined || (isOver && !timersAreShared)) {
+    begin({ ...failure, suppressed: window?.count ?? 0 })
     return
   }
   const { recovered } = window.last ?? window

@@ -6,15 +6,19 @@ export const LOOKUP_TIMEOUT_MS = 2_000
 
 const SWEEP_MS = 100
 
+/** In Cloudflare Workers, a timer ends with the request that set it. */
+export const timersAreShared: boolean = globalThis.navigator?.userAgent !== 'Cloudflare-Workers'
+
 const pending = new Set<{ endsAt: number; reject: (reason: Error) => void }>()
 let isSweeping = false
 
 /**
- * Rejects if a promise takes longer than `timeoutMs`, at most 100 ms late. All callers share one timer,
- * because nearly every promise settles long before it fires.
+ * Rejects if a promise takes longer than `timeoutMs`, at most 100 ms late. All callers share one timer where
+ * they can, because nearly every promise settles long before it fires.
  * @throws DeadlineError
  */
 export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  if (!timersAreShared) return withOwnTimer(promise, timeoutMs)
   return new Promise((resolve, reject) => {
     const entry = { endsAt: performance.now() + timeoutMs, reject }
     pending.add(entry)
@@ -29,6 +33,13 @@ export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise
         reject(error)
       },
     )
+  })
+}
+
+function withOwnTimer<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new DeadlineError('No response in time')), timeoutMs)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 

@@ -1,35 +1,58 @@
 import type { RateLimit, RateLimitStore } from './rate-limit.ts'
 
-/** How many new counters come between two removals of ended ones. */
-const SWEEP_SIZE = 1_000
+/** Milliseconds between two removals of ended counters. */
+const SWEEP_MS = 10_000
 
-/** Creates a store in memory, for tests and for an app of one process. */
+/** New keys then share counters: a client that sends a new key with each call must not fill the memory. */
+const MAX_COUNTERS = 100_000
+const SHARED_COUNTERS = 1_000
+
+interface Counter {
+  points: number
+  readonly end: number
+}
+
+/** Creates a store in memory, for tests and for an app of one process. Above 100,000 counters, new keys share some. */
 export function memoryLimits(): Required<RateLimitStore> {
-  const counters = new Map<string, { points: number; readonly end: number }>()
+  const counters = new Map<string, Counter>()
+  let sweptAt = Number.NEGATIVE_INFINITY
 
-  function start(name: string, limit: RateLimit): { points: number; readonly end: number } {
-    const now = Date.now()
-    if (counters.size % SWEEP_SIZE === 0)
-      for (const [name, { end }] of counters) if (end <= now) counters.delete(name)
-    const counter = { points: 0, end: windowEnd(limit, now) }
-    counters.set(name, counter)
-    return counter
+  function sweep(now: number): void {
+    if (Math.abs(now - sweptAt) < SWEEP_MS) return
+    sweptAt = now
+    for (const [name, { end }] of counters) if (end <= now) counters.delete(name)
+  }
+
+  function nameOf(key: string, limit: RateLimit): string {
+    const name = counterName(key, limit)
+    if (counters.size < MAX_COUNTERS || counters.has(name)) return name
+    return counterName(`shared:${hash(key) % SHARED_COUNTERS}`, limit)
   }
 
   return {
     async consume(key, limit) {
-      const [name, now] = [counterName(key, limit), Date.now()]
+      const now = Date.now()
+      sweep(now)
+      const name = nameOf(key, limit)
       const found = counters.get(name)
-      const counter = found !== undefined && found.end > now ? found : start(name, limit)
+      const counter =
+        found !== undefined && found.end > now ? found : { points: 0, end: windowEnd(limit, now) }
+      counters.set(name, counter)
       if (counter.points >= limit.points) return secondsUntil(counter.end, now)
       counter.points++
       return null
     },
     async giveBack(key, limit) {
-      const counter = counters.get(counterName(key, limit))
+      const counter = counters.get(nameOf(key, limit))
       if (counter !== undefined && counter.points > 0) counter.points--
     },
   }
+}
+
+function hash(key: string): number {
+  let value = 0
+  for (let index = 0; index < key.length; index++) value = (value * 31 + key.charCodeAt(index)) >>> 0
+  return value
 }
 
 /** Returns the name of a counter. Two limits on one key must not share one. */

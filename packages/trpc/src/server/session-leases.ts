@@ -1,5 +1,5 @@
 import type { AuthConfig, AuthStore, Identity } from '@sallyport/core'
-import { withoutReports } from '@sallyport/core/internal/server'
+import { timersAreShared, withoutReports } from '@sallyport/core/internal/server'
 import { createReadQueue, Renewals } from './lease-queue.ts'
 import { type LeaseSubscriber, SessionLease } from './session-lease.ts'
 import { isCurrent, type SessionRead } from './session-read.ts'
@@ -24,8 +24,7 @@ export function subscribeToLease(
   subscriber: LeaseSubscriber,
   config: AuthConfig,
 ): LeaseSubscription {
-  if (globalThis.navigator?.userAgent === 'Cloudflare-Workers')
-    return createLeases(read.store, config)(read, subscriber)
+  if (!timersAreShared) return createLeases(read.store, config)(read, subscriber)
   const leases = leasesByStore.get(read.store) ?? new WeakMap<AuthConfig, Subscribe>()
   leasesByStore.set(read.store, leases)
   const subscribe = leases.get(config) ?? createLeases(read.store, config)

@@ -74,6 +74,8 @@ export interface StoredSession {
   readonly userId: string
   readonly expiresAt: number
   readonly role: string
+  /** Makes each lookup of this session hang. */
+  readonly hangs?: true
   /** When the credentials of version 1 were replaced, as ISO text. */
   readonly rotatedAt?: string
 }
@@ -98,6 +100,7 @@ export function createApp({ baseUrl, keys, sessions, now }: Settings) {
   const findSession = async (key: { sessionId: string; userId: string }) => {
     reads++
     const row = sessions.find(({ id, userId }) => id === key.sessionId && userId === key.userId)
+    if (row?.hangs) return new Promise<never>(() => {})
     return row === undefined ? null : toSession(row)
   }
   const db = withAuthStore({}, { sessions: { findSession }, revocations })

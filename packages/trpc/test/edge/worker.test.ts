@@ -4,7 +4,8 @@ import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { Miniflare } from 'miniflare'
 import { rolldown } from 'rolldown'
-import { afterAll, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import type { StoredSession } from './app.ts'
 
 const baseUrl = 'https://app.example.com'
 const key = await createSigningKey()
@@ -20,14 +21,23 @@ afterAll(() => worker.dispose())
 const url = await worker.ready
 
 const expiresAt = Date.now() + 3_600_000
-const sessions = ['s1', 's2'].map((id) => ({ id, userId: 'ada', expiresAt, role: 'user' }))
+const stored = (id: string): StoredSession => ({ id, userId: 'ada', expiresAt, role: 'user' })
 
-async function openStream(id: string) {
+async function cookieOf(id: string): Promise<string> {
   const session = { id, userId: 'ada', expiresAt: new Date(expiresAt) }
   const { token } = await issueJwt(session, { key: keys.active, config })
+  return `${config.cookies.jwt}=${token}`
+}
+
+async function openApp(sessions: readonly StoredSession[]): Promise<void> {
+  const settings = { baseUrl, keys: { jwks }, sessions }
+  await fetch(new URL('/open', url), { method: 'POST', body: JSON.stringify(settings) })
+}
+
+async function openStream(id: string) {
   const aborter = new AbortController()
   const headers = {
-    cookie: `${config.cookies.jwt}=${token}`,
+    cookie: await cookieOf(id),
     accept: 'text/event-stream',
     'sec-fetch-site': 'same-origin',
   }
@@ -46,11 +56,19 @@ async function openStream(id: string) {
 }
 
 test('in a Worker, streams end with their session, whatever happens to the streams of other requests', async () => {
-  const settings = { baseUrl, keys: { jwks }, sessions }
-  await fetch(new URL('/open', url), { method: 'POST', body: JSON.stringify(settings) })
+  await openApp(['s1', 's2'].map(stored))
   const other = await openStream('s2')
   const streams = [await openStream('s1'), await openStream('s1')]
   other.abort()
   await fetch(new URL('/delete', url))
   await Promise.all(streams.map(({ readUntil }) => readUntil('SESSION_NOT_FOUND')))
+})
+
+test('in a Worker, a lookup that hangs is 503, although the timers of an earlier request have ended', async () => {
+  await openApp([stored('s1'), { ...stored('s2'), hangs: true }])
+  const statusOf = async (id: string) => {
+    const headers = { cookie: await cookieOf(id), 'sec-fetch-site': 'same-origin' }
+    return (await fetch(new URL('/me', url), { headers })).status
+  }
+  expect([await statusOf('s1'), await statusOf('s2'), await statusOf('s1')]).toEqual([200, 503, 200])
 })

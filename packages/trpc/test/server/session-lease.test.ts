@@ -9,11 +9,21 @@ import {
 } from '@sallyport/core'
 import { keysVersion } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
 import { CallLease } from '../../src/server/call-lease.ts'
 import { MAX_READS_PER_TURN } from '../../src/server/lease-queue.ts'
 import type { LeaseSubscriber } from '../../src/server/session-lease.ts'
-import { type LeaseSubscription, subscribeToLease } from '../../src/server/session-leases.ts'
+import { type LeaseSubscription, subscribeToLease as subscribeHere } from '../../src/server/session-leases.ts'
 import type { SessionRead } from '../../src/server/session-read.ts'
 import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'
 import { type FaultyStore, faultyStore } from '../support/faulty-store.ts'
@@ -26,6 +36,7 @@ let feed: CountingFeed
 let sessions: FaultyStore
 let store: AuthStore
 let leases: LeaseSubscription[]
+let subscribeToLease = subscribeHere
 beforeAll(async () => {
   auth = await createTestAuth()
 })
@@ -35,6 +46,7 @@ beforeEach(() => {
   sessions = faultyStore(auth.lookups.sessions)
   store = { sessions, revocations: feed }
   leases = []
+  subscribeToLease = subscribeHere
 })
 afterEach(async () => {
   sessions.answer = null
@@ -196,19 +208,25 @@ describe('one read serves all subscribers of a session', () => {
     expect(lease.pending()).toBeNull()
   })
 
+  /** Loads the module again, as in a runtime with this navigator. */
+  async function loadWith(navigator: object | undefined): Promise<void> {
+    vi.stubGlobal('navigator', navigator)
+    onTestFinished(() => void vi.unstubAllGlobals())
+    vi.resetModules()
+    ;({ subscribeToLease } = await import('../../src/server/session-leases.ts'))
+  }
+
   test('also where no navigator exists', async () => {
-    vi.stubGlobal('navigator', undefined)
+    await loadWith(undefined)
     const signedIn = await auth.signIn()
     for (let stream = 0; stream < 2; stream++) await subscribeTo(signedIn)
-    vi.unstubAllGlobals()
     expect(feed.listeners).toBe(1)
   })
 
   test('but in Cloudflare Workers, each stream has its own lease', async () => {
-    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+    await loadWith({ userAgent: 'Cloudflare-Workers' })
     const signedIn = await auth.signIn()
     const streams = [await subscribeTo(signedIn), await subscribeTo(signedIn)]
-    vi.unstubAllGlobals()
     expect(feed.listeners).toBe(2)
     feed.publish(signedIn)
     await pass(1)
