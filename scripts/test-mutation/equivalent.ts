@@ -334,12 +334,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'trpc/src/server/socket-limiter.ts',
-    line: 'if (next.done) return false',
-    mutant: 'if (false) return false',
-    reason: 'After the last call of a frame, it is not called again. The check is for the compiler.',
-  },
-  {
-    file: 'trpc/src/server/socket-limiter.ts',
     line: 'if (!isOpen(this.#socket)) return false',
     mutant: 'if (!isOpen(this.#socket)) return true',
     reason: '`ws` ignores what `emit` returns.',

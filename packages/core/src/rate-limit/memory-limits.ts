@@ -12,7 +12,10 @@ interface Counter {
   readonly end: number
 }
 
-/** Creates a store in memory, for tests and for an app of one process. Above 100,000 counters, new keys share some. */
+/**
+ * Creates a store in memory, for tests and for an app of one process. Above 100,000 counters, new keys share
+ * some.
+ */
 export function memoryLimits(): Required<RateLimitStore> {
   const counters = new Map<string, Counter>()
   let sweptAt = Number.NEGATIVE_INFINITY
