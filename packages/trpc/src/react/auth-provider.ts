@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { createContext, createElement, Fragment, useContext, useMemo, useSyncExternalStore } from 'react'
+import { createContext, createElement, useContext, useMemo, useSyncExternalStore } from 'react'
 import type { AuthState } from '../client/session-state.ts'
 import type { HookClient } from './current-session.ts'
 
@@ -25,13 +25,11 @@ export interface AuthProviderProps {
  * @example <AuthProvider client={authClient} queryClient={queryClient}><App /></AuthProvider>
  */
 export function AuthProvider({ client, queryClient, children }: AuthProviderProps): ReactNode {
-  const seen = sharedBy(client, createSeen)
   const state = useSyncExternalStore(client.subscribe, client.getState, client.getServerState)
   // Before anything below renders, also if the user changed while no provider was mounted.
-  if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen })
+  if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: seenBy(client) })
   const value = useMemo(() => ({ client, state }), [client, state])
-  const content = createElement(Fragment, { key: state.userChanges }, children)
-  return createElement(AuthReactContext, { value }, content)
+  return createElement(AuthReactContext, { key: state.userChanges, value }, children)
 }
 
 interface AuthContextValue {
@@ -47,18 +45,20 @@ export function useAuthContext(): AuthContextValue {
   return value
 }
 
-const sharedByClient = new WeakMap<HookClient, Map<unknown, unknown>>()
-
-/** Calls `create` once for each client, so several React trees share its result. */
-export function sharedBy<Shared>(client: HookClient, create: (client: HookClient) => Shared): Shared {
-  const all = sharedByClient.get(client) ?? new Map<unknown, unknown>()
-  sharedByClient.set(client, all)
-  if (!all.has(create)) all.set(create, create(client))
-  return all.get(create) as Shared
+/** Returns a function that calls `create` once for each client, so several React trees share its result. */
+export function oncePerClient<Shared>(
+  create: (client: HookClient) => Shared,
+): (client: HookClient) => Shared {
+  const created = new WeakMap<HookClient, Shared>()
+  return (client) => {
+    const shared = created.get(client) ?? create(client)
+    created.set(client, shared)
+    return shared
+  }
 }
 
 /** `userChanges` of the data in each query client. */
-const createSeen = () => new WeakMap<AuthQueryClient, number>()
+const seenBy = oncePerClient(() => new WeakMap<AuthQueryClient, number>())
 
 /** Clears a query client if the user has changed, so nothing in flight lands in its caches. */
 export function followUser(

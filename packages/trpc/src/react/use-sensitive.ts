@@ -1,7 +1,7 @@
 import type { RequiredProof } from '@sallyport/core/internal/protocol'
 import { useSyncExternalStore } from 'react'
 import type { AuthClientError } from '../client/auth-client-error.ts'
-import { sharedBy, useAuthContext } from './auth-provider.ts'
+import { oncePerClient, useAuthContext } from './auth-provider.ts'
 import { type ConfirmationInput, createConfirmation } from './confirmation.ts'
 
 export interface UseSensitiveResult {
@@ -22,6 +22,8 @@ export interface UseSensitiveResult {
   readonly error: AuthClientError | null
 }
 
+const confirmationOf = oncePerClient(createConfirmation)
+
 /**
  * Makes calls that require a recent confirmation of the user's identity. Show one dialog while `isAsking`.
  *
@@ -31,6 +33,6 @@ export interface UseSensitiveResult {
  */
 export function useSensitive(): UseSensitiveResult {
   const { client } = useAuthContext()
-  const { get, subscribe, run, confirm, cancel } = sharedBy(client, createConfirmation)
+  const { get, subscribe, run, confirm, cancel } = confirmationOf(client)
   return { ...useSyncExternalStore(subscribe, get, get), run, confirm, cancel }
 }

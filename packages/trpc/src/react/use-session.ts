@@ -2,7 +2,7 @@ import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
 import { useEffect, useSyncExternalStore } from 'react'
 import { type AuthClientError, isRejection } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
-import { sharedBy, useAuthContext } from './auth-provider.ts'
+import { oncePerClient, useAuthContext } from './auth-provider.ts'
 import { createCurrentSession, type HookClient } from './current-session.ts'
 
 /** The response of `GET /session`, with the members that plugins add. */
@@ -20,6 +20,8 @@ export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSes
   | { readonly session: null; readonly user: null }
 )
 
+const currentSessionOf = oncePerClient(createCurrentSession)
+
 /**
  * Returns the session and user of `GET /session`, fetched once for all components while a user is signed in.
  *
@@ -27,7 +29,7 @@ export type UseSessionResult<Current extends CurrentSessionResponse = CurrentSes
  */
 export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<ResponseOf<Client>> {
   const { client, state } = useAuthContext()
-  const { get, subscribe, load, reload } = sharedBy(client, createCurrentSession)
+  const { get, subscribe, load, reload } = currentSessionOf(client)
   const latest = useSyncExternalStore(subscribe, get, get)
   const result = latest.userChanges === state.userChanges ? latest : null
   const isAuthenticated = state.status === 'authenticated'
