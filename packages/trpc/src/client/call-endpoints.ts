@@ -35,12 +35,14 @@ export function callEndpoints<Methods>(
 async function callMethod(
   session: ClientSession,
   name: string,
-  { route, input = {} }: { route: Route; input?: object | undefined },
+  { route, input = {} }: { route: Route; input?: { redirectTo?: string } | undefined },
 ): Promise<object> {
-  if (!LOADS_PAGE.test(name)) return call(session, name, { route, input })
-  const { redirectTo, ...rest }: { redirectTo?: string } = input
-  const page = redirectTo === undefined ? null : ownPage(redirectTo)
-  const response = await (name === 'signOut' ? signOut(session) : call(session, name, { route, input: rest }))
+  const { redirectTo, ...rest } = input
+  const loadsPage = LOADS_PAGE.test(name)
+  const page = loadsPage && redirectTo !== undefined && ownPage(redirectTo)
+  const response = await (name === 'signOut'
+    ? signOut(session)
+    : call(session, name, { route, input: loadsPage ? rest : input }))
   if (page) document.location.assign(page)
   return response
 }
