@@ -80,11 +80,10 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
 
   /** Returns whether another tab was faster, or another user has signed in. */
   async function isDone({ revision, seq }: Begun): Promise<boolean> {
-    const isOver = () => get().revision !== revision || get().shown.status === 'signing-out'
-    const { held } = get()
-    if (isOver() || ((held?.seq ?? 0) > seq && !isDue(held))) return true
     const known = await latestReceipt(store)
-    if (isOver()) return true
+    const { held, shown, revision: current } = get()
+    if (current !== revision || shown.status === 'signing-out') return true
+    if ((held?.seq ?? 0) > seq && !isDue(held)) return true
     if (known === null && tokens) dispatch({ type: 'ended', error: clientError('SESSION_NOT_FOUND') })
     else if (known && known.seq > seq && !isDue(hold(known))) receive(store, known)
     else return false
@@ -115,7 +114,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     async refreshAfter(rejected) {
       const isNewer = () => get().generation > rejected
       const { shown, failures } = get()
-      const isDelayed = running === null && isScheduled() && failures > 0 && shown.error !== null
+      const isDelayed = running === null && isScheduled() && failures > 0
       if (!isNewer() && shown.status !== 'unauthenticated' && !isDelayed)
         if ((await refreshForCall()) === null)
           dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
