@@ -10,10 +10,7 @@ export function backOff(failures: number, retryAfterSeconds: number | null): num
 }
 
 /** Resolves after some milliseconds, or when the function passed to `subscribe` is called. */
-export function pause(
-  milliseconds: number,
-  subscribe: (end: () => void) => () => unknown = () => () => {},
-): Promise<void> {
+export function pause(milliseconds: number, subscribe: (end: () => void) => () => unknown): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)

@@ -1,7 +1,6 @@
 import type { SignInChallenge } from '@sallyport/core/internal/protocol'
 import type { AuthClient } from './auth-client.ts'
 import { AuthClientError } from './auth-client-error.ts'
-import { pause } from './back-off.ts'
 import { clientSession } from './client-session.ts'
 import { ownPage } from './own-page.ts'
 import { routeOf } from './route-of.ts'
@@ -66,7 +65,7 @@ async function returned(popup: Window, { origin, pathname }: URL): Promise<URL |
     } catch {
       // It shows a page of another origin.
     }
-    await pause(POLL_MS)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
   return null
 }

@@ -64,7 +64,7 @@ const FOCUS_EVENTS = ['visibilitychange', 'focus', 'online', 'pageshow']
 export function onFocus(listener: (isFromHistory: boolean) => void): () => void {
   if (!globalThis.document) return () => {}
   const notify = (event: Event) => {
-    if (!isHidden()) listener('persisted' in event && event.persisted === true)
+    if (!isHidden()) listener((event as Partial<PageTransitionEvent>).persisted === true)
   }
   for (const type of FOCUS_EVENTS) window.addEventListener(type, notify)
   return () => {

@@ -42,10 +42,9 @@ export function connectTabs(name: string): Tabs {
     exclusively: locks ? (work) => lockWhile(name, work) : singleTab().exclusively,
     async latest() {
       const snapshot = await locks?.query()
-      const receipts = (snapshot?.held ?? [])
-        .map((lock) => `${lock.name}`)
-        .filter((lock) => lock.startsWith(`${name} {`))
-        .map((lock): Receipt => JSON.parse(lock.slice(name.length)))
+      const receipts = (snapshot?.held ?? []).flatMap(({ name: lock = '' }): Receipt | [] =>
+        lock.startsWith(`${name} {`) ? JSON.parse(lock.slice(name.length)) : [],
+      )
       return receipts.sort((a, b) => b.seq - a.seq)[0] ?? null
     },
     async notify(message) {
