@@ -60,19 +60,22 @@ const ERRORS = {
 
 type ClientCode = keyof typeof ERRORS
 
-/** Messages that say what to fix. Empty in production. */
-let hints: { readonly [Code in ClientCode]?: string } = {}
-try {
-  // Written so bundlers can replace the expression and drop the texts from production code.
-  if (process.env.NODE_ENV !== 'production')
-    hints = {
-      BEARER_DISABLED: 'Set `bearer: true` in defineAuthConfig',
-      REDIRECT_REJECTED: 'redirectTo must be a page of this origin',
-      REFRESH_LOOP: 'The server rejects its new tokens. Check JWKS',
-      UNKNOWN: 'The response is not from an auth endpoint. Check baseUrl',
-    }
-} catch {
-  // Browsers have no `process`.
+const HINTS: { readonly [Code in ClientCode]?: string } = {
+  BEARER_DISABLED: 'Set `bearer: true` in defineAuthConfig',
+  REDIRECT_REJECTED: 'redirectTo must be a page of this origin',
+  REFRESH_LOOP: 'The server rejects its new tokens. Check JWKS',
+  UNKNOWN: 'The response is not from an auth endpoint. Check baseUrl',
+}
+
+/** Returns a message that says what to fix. Returns nothing in production. */
+function hintFor(code: ClientCode): string | undefined {
+  try {
+    // Written so bundlers can replace the expression and drop the texts from production code.
+    if (process.env.NODE_ENV !== 'production') return HINTS[code]
+  } catch {
+    // Browsers have no `process`.
+  }
+  return undefined
 }
 
 export function clientError(
@@ -80,7 +83,7 @@ export function clientError(
   { status = ERRORS[code][0], cause }: { status?: number; cause?: unknown } = {},
 ): AuthClientError {
   const { 1: message = code }: readonly [number, string?] = ERRORS[code]
-  return new AuthClientError(status, { code, message: hints[code] ?? message }, cause)
+  return new AuthClientError(status, { code, message: hintFor(code) ?? message }, cause)
 }
 
 export function toClientError(cause: unknown): AuthClientError {

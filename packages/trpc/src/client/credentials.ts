@@ -37,8 +37,7 @@ export async function end(store: SessionStore, error: AuthClientError, seq?: num
   const { status, sessionId } = get().shown
   dispatch({ type: 'ended', error, seq })
   await tokens?.forget()
-  if (sessionId !== null || status === 'signing-out')
-    await tabs.notify?.({ type: 'ended', sessionId, supersededSeq: seq })
+  if (sessionId !== null || status === 'signing-out') await tabs.notify?.({ type: 'ended', sessionId, seq })
 }
 
 /** Adopts the JWT of another tab, whose message may not have arrived yet. Call it within `exclusively`. */
@@ -62,7 +61,7 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
       if (status !== 'signing-out' || isOther) receive(store, receipt, isNew)
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId) {
-      const { supersededSeq: seq } = message
+      const { seq } = message
       const error = clientError(seq === undefined ? 'SESSION_NOT_FOUND' : 'SECRET_SUPERSEDED')
       dispatch({ type: 'ended', error, seq })
     }

@@ -3,8 +3,8 @@ import type { Receipt } from './receipt.ts'
 export type TabMessage =
   /** A JWT arrived; `isNew` after a sign-in or a confirmation. */
   | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew: boolean }
-  /** `sessionId` is null if unknown. With `supersededSeq`, a tab with a newer receipt stays signed in. */
-  | { readonly type: 'ended'; readonly sessionId: string | null; readonly supersededSeq?: number | undefined }
+  /** `sessionId` is null if unknown. With `seq`, a tab with a newer receipt stays signed in. */
+  | { readonly type: 'ended'; readonly sessionId: string | null; readonly seq?: number | undefined }
 
 /** The tabs of one browser, which share its cookies. Outside a browser the optional members are absent. */
 export interface Tabs {
@@ -63,8 +63,7 @@ export function connectTabs(name: string): Tabs {
       const listening = new BroadcastChannel(name)
       channel = listening
       listening.onmessage = ({ data }: MessageEvent<TabMessage>) => {
-        const seq =
-          data.type === 'received' ? data.receipt.seq : (data.supersededSeq ?? Number.POSITIVE_INFINITY)
+        const seq = data.type === 'received' ? data.receipt.seq : (data.seq ?? Number.POSITIVE_INFINITY)
         if (seq >= publishedSeq) release()
         listener(data)
       }

@@ -372,10 +372,10 @@ describe('a superseded secret', () => {
     const other = connectTabs(`sallyport ${baseUrl}`)
     await other.notify({ type: 'received', receipt: newer, isNew: true })
     await eventually(() => expect(clients[0]?.[clientSession].get().generation).toBe(2))
-    await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq - 1 })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq - 1 })
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(clients[0]?.getState().status).toBe('authenticated')
-    await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: newer.seq })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq })
     await eventually(() =>
       expect(clients[0]?.getState()).toMatchObject({
         status: 'unauthenticated',
@@ -406,7 +406,7 @@ describe('a superseded secret', () => {
   test("doesn't keep a tab from adopting newer credentials of the same session", async () => {
     const { clients, baseUrl } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
-    await other.notify({ type: 'ended', sessionId: 'ada-1', supersededSeq: Date.now() })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: Date.now() })
     await eventually(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
     await other.notify({ type: 'received', receipt: { ...newer, seq: 1 }, isNew: false })
     await other.notify({ type: 'received', receipt: newer, isNew: true })
