@@ -3,7 +3,7 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import { clientError } from '../client/auth-client-error.ts'
 import { clientSession } from '../client/client-session.ts'
-import { authDataOf, createFormatterWarning, isOutage, toCallError } from './call-error.ts'
+import { authDataOf, isOutage, toCallError, warnOfFormatter } from './call-error.ts'
 import { type CallingPage, callOnPage } from './call-on-page.ts'
 import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
@@ -35,19 +35,16 @@ export function authLink<Router extends AnyTRPCRouter>(
 ): TRPCLink<Router> {
   if ('call' in authClient) return () => callOnPage(authClient)
   const session = authClient[clientSession]
-  const warn = createFormatterWarning()
   const { server, start = (call) => call() } = session
   return () => (call) => {
-    if (!server) return observable((observer) => start(() => startCall({ ...call, session, observer, warn })))
+    if (!server) return observable((observer) => start(() => startCall({ ...call, session, observer })))
     return server.hasCookies && call.op.type !== 'subscription' ? call.next(call.op) : rejectOnServer(call)
   }
 }
 
 /** Starts a call, which ends when the user changes. Returns a function that cancels it. */
-function startCall(
-  options: LinkCall & Pick<Call, 'session' | 'observer'> & { warn(error: object): void },
-): () => void {
-  const { session, observer, op, warn } = options
+function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () => void {
+  const { session, observer, op } = options
   const { userChanges } = session.getState()
   const isSubscription = op.type === 'subscription'
   const over = new AbortController()
@@ -65,7 +62,7 @@ function startCall(
   }
 
   function report(error: unknown): void {
-    warn(Object(error))
+    warnOfFormatter(session, error)
     session.report(authDataOf(error).reason ?? '', userChanges)
   }
 

@@ -28,21 +28,22 @@ const NO_REASON = [
   '  errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),',
 ].join('\n')
 
-/** Returns a function that warns once, in development, if a rejection lacks the data of `authErrorData`. */
-export function createFormatterWarning(): (error: ErrorLike) => void {
-  let hasWarned = false
-  return ({ data }) => {
-    try {
-      // Written so bundlers can replace the expression and drop the rest from production code.
-      if (process.env.NODE_ENV !== 'production') {
-        // With the formatter, the app's own errors have `auth: null`.
-        if (hasWarned || data?.httpStatus !== 401 || 'auth' in data) return
-        hasWarned = true
-        console.warn(NO_REASON)
-      }
-    } catch {
-      // Browsers have no `process`.
+/** Links that have warned. */
+const warned = new WeakSet<object>()
+
+/** Warns once per client, in development, if a rejection lacks the data of `authErrorData`. */
+export function warnOfFormatter(client: object, error: unknown): void {
+  try {
+    // Written so bundlers can replace the expression and drop the rest from production code.
+    if (process.env.NODE_ENV !== 'production') {
+      const { data }: ErrorLike = Object(error)
+      // With the formatter, the app's own errors have `auth: null`.
+      if (warned.has(client) || data?.httpStatus !== 401 || 'auth' in data) return
+      warned.add(client)
+      console.warn(NO_REASON)
     }
+  } catch {
+    // Browsers have no `process`.
   }
 }
 

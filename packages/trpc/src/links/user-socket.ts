@@ -127,8 +127,10 @@ async function findPageError(session: LinkSession): Promise<void> {
   const origin = globalThis.location?.origin
   if (origin === undefined || session.tokens || session.get().pageError) return
   const headers = { [CLIENT_HEADER]: origin }
-  const rejection = await session.fetchEndpoint(routeOf('getSession'), { headers }).catch(toClientError)
-  if (!(rejection instanceof AuthClientError) || rejection.code !== 'ORIGIN_REJECTED') return
+  const rejection = await session
+    .fetchEndpoint(routeOf('getSession'), { headers })
+    .then(() => null, toClientError)
+  if (rejection?.code !== 'ORIGIN_REJECTED') return
   let error = rejection
   try {
     // Written so bundlers can replace the expression and drop the text from production code.

@@ -4,7 +4,7 @@ import { TRPCClientError, wsLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import { clientSession } from '../client/client-session.ts'
-import { authDataOf } from './call-error.ts'
+import { authDataOf, type CallError } from './call-error.ts'
 import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import type { LinkCall } from './send-call.ts'
@@ -39,9 +39,13 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
 
 function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink<AnyTRPCRouter>> {
   return observable((observer) => {
-    const pageError = () => pool.session.get().pageError
-    const rejection = pageError()
-    if (rejection) return observer.error(TRPCClientError.from(rejection))
+    /** Every error of a page that the server rejects has that cause. */
+    const end = (error?: CallError) => {
+      const cause = pool.session.get().pageError ?? error
+      if (cause) observer.error(TRPCClientError.from(cause))
+      else observer.complete()
+    }
+    if (pool.session.get().pageError) return end()
     const socket = currentSocket(pool)
     socket.callsInFlight++
     const subscription = socket.send(call).subscribe({
@@ -49,14 +53,10 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
       error(error) {
         const { reason = '' } = authDataOf(error)
         if (isTokenReason(reason)) pool.rejected = Math.max(pool.rejected, socket.generation)
-        observer.error(TRPCClientError.from(pageError() ?? error))
+        end(error)
       },
-      complete() {
-        // Closing a socket completes its subscriptions.
-        const error = pageError()
-        if (error) observer.error(TRPCClientError.from(error))
-        else observer.complete()
-      },
+      // Closing a socket completes its subscriptions.
+      complete: () => end(),
     })
     return () => {
       subscription.unsubscribe()
