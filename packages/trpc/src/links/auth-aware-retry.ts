@@ -1,3 +1,4 @@
+import { isRejection } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import { isOnServer } from '../client/on-server.ts'
 
@@ -34,10 +35,8 @@ export const authAwareRetry: {
 function retry(failureCount: number, error: unknown): boolean {
   const { name, status: ownStatus = name === 'TRPCClientError' ? 0 : 500, data, meta } = error as FailedCall
   const status = data?.httpStatus ?? meta?.response?.status ?? ownStatus
-  const isOutage = OUTAGES.includes(status)
-  if (isOnServer() || (!isOutage && status >= 400 && status < 500)) return false
-  if (waitOf(error) > MAX_WAIT_SECONDS) return false
-  return failureCount < (isOutage ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
+  if (isOnServer() || isRejection({ status }) || waitOf(error) > MAX_WAIT_SECONDS) return false
+  return failureCount < (OUTAGES.includes(status) ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
 }
 
 function waitOf(error: unknown): number {

@@ -84,18 +84,18 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
 async function runCall(call: Call): Promise<void> {
   const { session, op, signal, isAbandoned } = call
   const resumption = op.type === 'subscription' ? createResumption(call) : null
+  const isOver = () => signal.aborted || isAbandoned()
   let isReplay = false
-  if (isAbandoned()) return
-  while (!signal.aborted) {
+  while (!isOver()) {
     await session.refreshIfDue()
     if (session.getState().status === 'signing-out') {
       if (op.type === 'mutation') throw toCallError(clientError('USER_CHANGED'))
       await decidedState(session, signal)
     }
-    if (signal.aborted || isAbandoned()) return
+    if (isOver()) return
     const { generation } = session.get()
     const error = await sendCall(call, resumption?.begin() ?? op, resumption?.intercept)
-    if (signal.aborted || isAbandoned()) return
+    if (isOver()) return
     call.report(error)
     const { isHealthy, hasBegun: isResumable = false } = resumption?.end() ?? {}
     // The server accepted the JWT before: this is the first rejection of another one.

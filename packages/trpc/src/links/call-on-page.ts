@@ -15,13 +15,10 @@ export function callOnPage(page: CallingPage): OperationLink<AnyTRPCRouter> {
     return observable((observer) => {
       page
         .call(() => observableToPromise(call.next(call.op)))
-        .then(
-          (envelope) => {
-            observer.next(envelope)
-            observer.complete()
-          },
-          (error) => observer.error(error),
-        )
+        .then((envelope) => {
+          observer.next(envelope)
+          observer.complete()
+        }, observer.error)
     })
   }
 }

@@ -17,21 +17,16 @@ interface Attempt {
 
 /** Waits for a newer JWT, and returns whether to send the call again. Throws the reason without one. */
 export async function prepareReplay(call: Call, rejected: CallError, attempt: Attempt): Promise<boolean> {
-  const { session } = call
-  const { generation, isResumable, isReplay } = attempt
-  const { reason = '', replay } = authDataOf(rejected)
-  const mayResend = replay || isResumable
-  if (!isTokenReason(reason)) return false
-  if (isReplay) return mayResend && session.isSuperseded(generation)
-  if (mayResend) await refresh(call, rejected, attempt)
-  // Refresh for the next call. The resolver of this one has run.
-  else session.refreshAfter(generation).catch(() => {})
-  return mayResend
-}
-
-async function refresh(call: Call, rejected: CallError, { generation, showOutage }: Attempt): Promise<void> {
   const { session, op, signal } = call
-  let failure = await session.refreshAfter(generation).then(() => null, toClientError)
+  const { generation, isResumable, isReplay, showOutage } = attempt
+  const { reason = '', replay } = authDataOf(rejected)
+  if (!isTokenReason(reason)) return false
+  const mayResend = replay || isResumable
+  if (isReplay) return mayResend && session.isSuperseded(generation)
+  const refreshing = session.refreshAfter(generation).then(() => null, toClientError)
+  // The refresh is for the next call. The resolver of this one has run.
+  if (!mayResend) return false
+  let failure = await refreshing
   const isTransient = failure && (!isRejection(failure) || failure.code === 'UNKNOWN')
   if (failure && isTransient && op.type !== 'mutation') {
     showOutage?.(toCallError(failure, rejected))
@@ -39,15 +34,15 @@ async function refresh(call: Call, rejected: CallError, { generation, showOutage
     failure = status === 'unauthenticated' ? clientError('SESSION_NOT_FOUND') : error
   }
   if (failure) throw toCallError(failure, rejected)
+  return true
 }
 
 /** Resolves when waiting can't change the state, or on abort. Listens until then, so the client retries. */
 export function decidedState(session: LinkSession, signal: AbortSignal): Promise<AuthState> {
   return new Promise((resolve) => {
     const check = () => {
-      const shown = session.getState()
-      const isPageError = shown.error !== null && shown.error === session.get().pageError
-      const error = isPageError ? null : shown.error
+      const { shown, pageError } = session.get()
+      const error = shown.error === pageError ? null : shown.error
       const isSettled = error === null ? shown.status === 'authenticated' : isDecided(error)
       if (shown.status !== 'unauthenticated' && !isSettled && !signal.aborted) return
       unsubscribe()
