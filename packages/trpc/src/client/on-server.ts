@@ -11,7 +11,7 @@ export function forwardCookies(
   if (!cookie || !baseUrl) return fetch
   const { origin } = new URL(baseUrl)
   return async (input, init) => {
-    if (new URL(input instanceof Request ? input.url : input).origin !== origin) return fetch(input, init)
+    if (new URL((input as Partial<Request>).url ?? String(input)).origin !== origin) return fetch(input, init)
     const headers = new Headers(init?.headers ?? (input as Partial<Request>).headers)
     headers.set('cookie', cookie)
     return fetch(input, { ...init, headers, redirect: 'manual' })

@@ -53,20 +53,22 @@ export type SessionEvent =
   | { readonly type: 'page-rejected'; readonly error: AuthClientError }
   | { readonly type: 'restored' }
 
+type Rendered = Partial<Pick<AuthState, 'status' | 'userId' | 'sessionId'>> & { readonly reason?: string }
+
 /** Returns the first state: the one that the server rendered, or `loading`. */
 export function hydrate(rendered: HydrationState | undefined): SessionState {
   const user = rendered?.status === 'authenticated' ? rendered : null
-  const isBanned = rendered?.status === 'unknown' && rendered.reason === 'ACCOUNT_BANNED'
   const generation = user ? 1 : 0
+  const { status = 'loading', userId = null, sessionId = null, reason }: Rendered = rendered ?? {}
   const [page] = performance.getEntriesByType?.('navigation') ?? []
   const { responseStart = performance.now() }: Partial<PerformanceResourceTiming> = Object(page)
   return {
     shown: {
-      status: rendered?.status ?? 'loading',
+      status,
       userChanges: 0,
-      userId: user?.userId ?? null,
-      sessionId: user?.sessionId ?? null,
-      error: isBanned ? clientError('ACCOUNT_BANNED') : null,
+      userId,
+      sessionId,
+      error: reason === 'ACCOUNT_BANNED' ? clientError(reason) : null,
     },
     // The JWT that the page came with is as old as the first byte of the page.
     held: user && hold({ ...user, seq: Date.now() - performance.now() + responseStart }),
@@ -93,7 +95,7 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
       const isLate = jwt.sessionId === ended.sessionId && jwt.seq <= ended.seq
       if (isLate || jwt.seq <= heldSeq) return state
       const next = { ...state, held: jwt, generation: generation + 1 }
-      return decide(isNew ? { ...next, oldestGeneration: next.generation } : next, jwt, { isNew })
+      return decide(isNew ? { ...next, oldestGeneration: next.generation } : next, jwt, event)
     }
     case 'ended': {
       const { error, seq = Number.POSITIVE_INFINITY } = event
@@ -101,7 +103,7 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
       return decide(
         { ...state, held: null, ended: sessionId ? { sessionId, seq, error } : { ...ended, error } },
         { userId: null, sessionId: null },
-        { error: isSuperseded(error) ? error : null },
+        event,
       )
     }
     case 'failed':
@@ -124,7 +126,7 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
 function decide(
   state: SessionState,
   { userId, sessionId }: Pick<AuthState, 'userId' | 'sessionId'>,
-  { isNew = false, error = null }: { isNew?: boolean; error?: AuthClientError | null },
+  { isNew = false, error }: { isNew?: boolean; error?: AuthClientError },
 ): SessionState {
   const { status, userChanges, sessionId: former } = state.shown
   const isOther = sessionId !== former
@@ -142,7 +144,7 @@ function decide(
       userChanges: userChanges + Number(isChange),
       userId,
       sessionId,
-      error: error ?? state.pageError,
+      error: error && isSuperseded(error) ? error : state.pageError,
     },
   }
 }
