@@ -1,12 +1,11 @@
-import { backOff as pauseAfter } from '@sallyport/core/internal/protocol'
-
 /** The longest delay of a timer. With a longer one, it fires at once. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
 /** Returns a pause in ms: 0.5 to 1 s, doubled up to 30 s, or longer if the server requests it. */
 export function backOff(failures: number, retryAfterSeconds: number | null): number {
-  const atLeastMs = (retryAfterSeconds ?? 0) * 1_000
-  return Math.min(pauseAfter(failures, { minMs: 1_000, maxMs: 30_000, atLeastMs }), MAX_TIMER_MS)
+  const half = Math.min(1_000 * 2 ** (failures - 1), 30_000) / 2
+  const atLeast = Math.max(half, (retryAfterSeconds ?? 0) * 1_000)
+  return Math.min(atLeast + half * Math.random(), MAX_TIMER_MS)
 }
 
 /** Resolves after some milliseconds, or when the function passed to `subscribe` is called. */
