@@ -114,12 +114,19 @@ export interface AuthClient<Api = object> {
 export function createAuthClient<Api = object>(
   ...[options]: InputOf<AuthClientOptions & RoutesOption<Api>>
 ): AuthClient<Api> {
-  const { headers: page, hydrate, onUserChange, ...rest }: AuthClientOptions = options ?? {}
-  const { fetch: send = globalThis.fetch, isServer = !rest.transport && isOnServer() } = rest
-  const baseUrl = rest.baseUrl?.replace(/\/$/, '') ?? ''
+  const {
+    baseUrl: url = '',
+    fetch: send = globalThis.fetch,
+    headers: page,
+    hydrate,
+    onUserChange,
+    transport: open,
+    isServer = !open && isOnServer(),
+  }: AuthClientOptions = options ?? {}
+  const baseUrl = url.replace(/\/$/, '')
   const fetch = isServer ? forwardCookies(send, { baseUrl, cookie: page?.get('cookie') }) : send
   const name = `sallyport ${baseUrl}`
-  const transport = rest.transport?.(name) ?? cookieTransport
+  const transport = open?.(name) ?? cookieTransport
   const { tokens } = transport
   const client = createClientSession(hydrate, {
     fetchEndpoint: createEndpointFetch(baseUrl, { transport, fetch }),

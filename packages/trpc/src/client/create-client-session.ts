@@ -1,7 +1,7 @@
 import { clientError, isRejection, isSignedOut, toClientError } from './auth-client-error.ts'
 import { backOff, pause } from './back-off.ts'
 import { clientSession, type SessionClient, type SessionStore } from './client-session.ts'
-import { accept, catchUp, end, followTabs } from './credentials.ts'
+import { accept, end, followTabs, inTurn } from './credentials.ts'
 import { isTokenResponse } from './receipt.ts'
 import { createRefresher } from './refresh.ts'
 import { routeOf } from './route-of.ts'
@@ -13,23 +13,19 @@ interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | '
 }
 
 /** Creates the session of a client, which keeps the JWT fresh while there are listeners. */
-export function createClientSession(
-  rendered: RenderedState,
-  { onUserChange, ...options }: SessionOptions,
-): SessionClient {
-  const { tabs, server } = options
-  const { getFirst, ...states } = createSessionStore(rendered, { server, onUserChange })
-  const store = { ...options, ...states }
+export function createClientSession(rendered: RenderedState, options: SessionOptions): SessionClient {
+  const { server } = options
+  const store = { ...options, ...createSessionStore(rendered, options) }
   const getState = () => store.get().shown
   let listeners = 0
   let stops: ((() => void) | undefined)[] | null = null
   let signingOut: Promise<void> | null = null
-  const { abort, ...refresher } = createRefresher(store, () => stops !== null)
+  const refresher = createRefresher(store, () => stops !== null)
   const { refresh } = refresher
 
   const shown = {
     getState,
-    getServerState: () => getFirst().shown,
+    getServerState: () => store.getFirst().shown,
     subscribe(listener: () => void) {
       // The same listener may subscribe twice.
       const unsubscribe = store.subscribe(() => listener())
@@ -43,7 +39,7 @@ export function createClientSession(
     },
     refresh,
     signOut() {
-      if (signingOut === null) abort()
+      if (signingOut === null) refresher.abort()
       signingOut ??= signOut(store).finally(() => {
         signingOut = null
       })
@@ -57,13 +53,9 @@ export function createClientSession(
       ...store,
       ...refresher,
       ...shown,
-      async isSuperseded(rejected) {
-        await tabs.exclusively(() => catchUp(store))
-        return store.get().generation > rejected
-      },
+      isSuperseded: (rejected) => inTurn(store, async () => store.get().generation > rejected),
       change: (call) =>
-        tabs.exclusively(async () => {
-          await catchUp(store)
+        inTurn(store, async () => {
           const response = await call()
           if (isTokenResponse(response))
             await accept(store, response, { revision: store.get().revision, isNew: true })
@@ -75,7 +67,7 @@ export function createClientSession(
 
 /** Signs out: retries until the server confirms or rejects it, and stops if another user signs in. */
 async function signOut(store: SessionStore): Promise<void> {
-  const { get, dispatch, tabs, fetchEndpoint, server } = store
+  const { get, dispatch, fetchEndpoint, server } = store
   const { status } = get().shown
   dispatch({ type: 'signing-out' })
   const { revision } = get()
@@ -84,14 +76,11 @@ async function signOut(store: SessionStore): Promise<void> {
   // React renders in a microtask: let the page drop the user's data before the request is sent.
   await null
   while (!isOver()) {
-    const error = await tabs
-      .exclusively(async () => {
-        await catchUp(store)
-        if (isOver()) return
-        const response = await fetchEndpoint(routeOf('signOut'))
-        if (!('success' in response)) throw clientError('UNKNOWN')
-      })
-      .then(() => clientError('SESSION_NOT_FOUND'), toClientError)
+    const error = await inTurn(store, async () => {
+      if (isOver()) return
+      const response = await fetchEndpoint(routeOf('signOut'))
+      if (!('success' in response)) throw clientError('UNKNOWN')
+    }).then(() => clientError('SESSION_NOT_FOUND'), toClientError)
     // Another tab has signed the same user out, or another user has signed in.
     if (isOver()) return
     if (isSignedOut(error)) return end(store, error)

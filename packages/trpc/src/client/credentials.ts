@@ -40,11 +40,14 @@ export async function end(store: SessionStore, error: AuthClientError, seq?: num
   if (sessionId !== null || status === 'signing-out') await tabs.notify?.({ type: 'ended', sessionId, seq })
 }
 
-/** Adopts the JWT of another tab, whose message may not have arrived yet. Call it within `exclusively`. */
-export async function catchUp(store: SessionStore): Promise<void> {
-  const known = await latestReceipt(store)
-  const { sessionId } = store.get().shown
-  if (known && sessionId) receive(store, known, known.sessionId !== sessionId)
+/** Runs work while no other tab does, with the JWT of the latest tab, whose message may not have arrived yet. */
+export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>): Promise<Result> {
+  return store.tabs.exclusively(async () => {
+    const known = await latestReceipt(store)
+    const { sessionId } = store.get().shown
+    if (known && sessionId) receive(store, known, known.sessionId !== sessionId)
+    return work()
+  })
 }
 
 /** Applies the messages of other tabs. Returns a function that stops it. */

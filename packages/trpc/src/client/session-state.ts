@@ -60,8 +60,8 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
   const user = rendered?.status === 'authenticated' ? rendered : null
   const generation = user ? 1 : 0
   const { status = 'loading', userId = null, sessionId = null, reason }: Rendered = rendered ?? {}
-  const [page] = performance.getEntriesByType?.('navigation') ?? []
-  const { responseStart = performance.now() }: Partial<PerformanceResourceTiming> = Object(page)
+  const [page]: Partial<PerformanceResourceTiming>[] = performance.getEntriesByType?.('navigation') ?? []
+  const responseStart = page?.responseStart ?? performance.now()
   return {
     shown: {
       status,
