@@ -97,11 +97,9 @@ async function runCall(call: Call): Promise<void> {
     const error = await sendCall(call, resumption?.begin() ?? op, resumption?.intercept)
     if (isOver()) return
     call.report(error)
-    const { isHealthy, hasBegun: isResumable = false } = resumption?.end() ?? {}
     // The server accepted the JWT before: this is the first rejection of another one.
-    if (isHealthy) isReplay = false
-    const { showOutage } = resumption ?? {}
-    if (await prepareReplay(call, error, { generation, isResumable, isReplay, showOutage })) {
+    if (resumption?.end()) isReplay = false
+    if (await prepareReplay(call, error, { generation, isReplay, resumption })) {
       isReplay = true
       continue
     }

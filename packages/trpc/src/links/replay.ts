@@ -8,28 +8,27 @@ import type { Call } from './send-call.ts'
 
 interface Attempt {
   readonly generation: number
-  /** Whether the call may be sent again although it has run. */
-  readonly isResumable: boolean
   /** A replay is sent again only if its JWT was superseded meanwhile. */
   readonly isReplay: boolean
-  readonly showOutage: Resumption['showOutage'] | undefined
+  /** Of a subscription, which may be sent again although it has run. */
+  readonly resumption: Resumption | null
 }
 
 /** Waits for a newer JWT, and returns whether to send the call again. Throws the reason without one. */
 export async function prepareReplay(call: Call, rejected: CallError, attempt: Attempt): Promise<boolean> {
   const { session, op, signal } = call
-  const { generation, isResumable, isReplay, showOutage } = attempt
+  const { generation, isReplay, resumption } = attempt
   const { reason = '', replay } = authDataOf(rejected)
   if (!isTokenReason(reason)) return false
-  const mayResend = replay || isResumable
-  if (isReplay) return mayResend && session.isSuperseded(generation)
+  const mayResend = replay || resumption?.hasBegun
+  if (isReplay) return mayResend ? session.isSuperseded(generation) : false
   const refreshing = session.refreshAfter(generation).then(() => null, toClientError)
   // The refresh is for the next call. The resolver of this one has run.
   if (!mayResend) return false
   let failure = await refreshing
   const isTransient = failure && (!isRejection(failure) || failure.code === 'UNKNOWN')
   if (failure && isTransient && op.type !== 'mutation') {
-    showOutage?.(toCallError(failure, rejected))
+    resumption?.showOutage(toCallError(failure, rejected))
     const { status, error } = await decidedState(session, signal)
     failure = status === 'unauthenticated' ? clientError('SESSION_NOT_FOUND') : error
   }

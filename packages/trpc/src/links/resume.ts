@@ -11,14 +11,15 @@ export interface Resumption {
   begin(): Operation
   readonly intercept: Intercept
   readonly showOutage: (error: CallError) => void
-  /** Returns whether the server accepted the attempt that ended, and whether it was healthy. */
-  end(): { hasBegun: boolean; isHealthy: boolean }
+  /** Whether the server has accepted the attempt. */
+  hasBegun: boolean
+  /** Returns whether the attempt that ended was healthy. */
+  end(): boolean
   wait(error: CallError): Promise<void>
 }
 
 export function createResumption({ op, observer, signal }: Call): Resumption {
   let failures = 0
-  let hasBegun = false
   let sentAt = 0
   let lastEventId: string | undefined
   let isOut = false
@@ -29,9 +30,10 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
     observer.next({ result: { type: 'state', state, error } as ConnectionState })
   }
 
-  return {
+  const resumption: Resumption = {
+    hasBegun: false,
     begin() {
-      hasBegun = false
+      resumption.hasBegun = false
       sentAt = performance.now()
       if (!lastEventId || typeof (op.input ?? {}) !== 'object') return op
       // tRPC's links continue after an event the same way.
@@ -41,7 +43,7 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
       // `id` is set if the server used `tracked()`.
       const { type, error, id }: { type?: string; error?: CallError | null; id?: string } = result
       if (type !== 'state') {
-        hasBegun = true
+        resumption.hasBegun = true
         if (isOut) show(null)
       } else if (error) {
         if (isOutage(error)) return error
@@ -53,7 +55,7 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
     end() {
       const hasLasted = performance.now() - sentAt > HEALTHY_MS
       if (hasLasted) failures = 0
-      return { hasBegun, isHealthy: hasBegun || hasLasted }
+      return resumption.hasBegun || hasLasted
     },
     async wait(error) {
       show(error)
@@ -64,6 +66,7 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
       })
     },
   }
+  return resumption
 }
 
 type ConnectionState = Extract<Envelope['result'], { type: 'state' }>
