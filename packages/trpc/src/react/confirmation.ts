@@ -27,27 +27,27 @@ const CLOSED: Prompt = { isAsking: false, required: null, error: null }
 export function createConfirmation(client: HookClient): Confirmation {
   const { get, set, subscribe } = createStore(CLOSED)
   let confirmations = 0
-  let prompted: Promise<boolean> = Promise.resolve(false)
-  let close: ((isConfirmed: boolean) => void) | null = null
+  let prompted: Promise<boolean> | null = null
+  let close = (_isConfirmed: boolean): void => {}
 
   const isSignedIn = (userChanges: number) => {
     const state = client.getState()
     return state.status === 'authenticated' && state.userChanges === userChanges
   }
 
-  function prompt(userChanges: number, required: RequiredProof | null): Promise<boolean> {
-    set({ isAsking: true, required, error: null })
-    return new Promise((resolve) => {
+  function prompt(userChanges: number, required: RequiredProof | null): void {
+    prompted = new Promise((resolve) => {
       const unsubscribe = client.subscribe(() => {
-        if (!isSignedIn(userChanges)) close?.(false)
+        if (!isSignedIn(userChanges)) close(false)
       })
       close = (isConfirmed) => {
         unsubscribe()
-        close = null
+        prompted = null
         set(CLOSED)
         resolve(isConfirmed)
       }
     })
+    set({ isAsking: true, required, error: null })
   }
 
   return {
@@ -63,23 +63,23 @@ export function createConfirmation(client: HookClient): Confirmation {
         if (!/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges)) throw error
         // If the user has confirmed since the call was sent, repeat it without a prompt.
         if (confirmations === before) {
-          if (close === null) prompted = prompt(userChanges, required)
+          if (prompted === null) prompt(userChanges, required)
           if (!(await prompted)) throw error
         }
         return call()
       }
     },
     async confirm(input) {
-      const current = close
+      const current = prompted
       if (current === null) return
       const prove = async () => (typeof input === 'function' ? input() : client.api.reauthenticate?.(input))
       const error = await prove().then(() => null, toClientError)
-      if (current !== close) return
+      if (current !== prompted) return
       if (error) return set({ ...get(), error })
       confirmations++
-      current(true)
+      close(true)
     },
-    cancel: () => close?.(false),
+    cancel: () => close(false),
   }
 }
 
