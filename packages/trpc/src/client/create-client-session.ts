@@ -39,7 +39,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
     },
     refresh,
     signOut() {
-      if (signingOut === null) refresher.abort()
+      refresher.abort()
       signingOut ??= signOut(store).finally(() => {
         signingOut = null
       })

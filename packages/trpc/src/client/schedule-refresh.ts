@@ -4,8 +4,8 @@ import type { SessionStore } from './client-session.ts'
 import { dueInMs, isDue } from './receipt.ts'
 import type { SessionState } from './session-state.ts'
 
-/** The share of the leeway by which a timer may fire early, so devices don't refresh at once. */
-const JITTER = 1 / 6
+/** A timer may fire early by a sixth of the leeway, so devices don't refresh at once. */
+const PARTS_OF_LEEWAY = 6
 
 /** The shortest delay: the JWTs of a session that is about to end are due at once. */
 const MIN_TIMER_MS = 1_000
@@ -53,7 +53,7 @@ function nextRefreshInMs(state: SessionState): number | null {
   // Without a failure, an error says nothing about the token endpoint.
   const error = failures > 0 ? shown.error : null
   if (isSignedOut(state) || (error && isDecided(error))) return null
-  const dueIn = held === null ? 0 : dueInMs(held, Math.random() * JITTER)
+  const dueIn = held === null ? 0 : dueInMs(held, Math.random() / PARTS_OF_LEEWAY)
   const delay = error ? backOff(failures, error.retryAfterSeconds) : dueIn
   return Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))
 }
