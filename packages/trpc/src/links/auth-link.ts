@@ -99,11 +99,8 @@ async function runCall(call: Call): Promise<void> {
     call.report(error)
     // The server accepted the JWT before: this is the first rejection of another one.
     if (resumption?.end()) isReplay = false
-    if (await prepareReplay(call, error, { generation, isReplay, resumption })) {
-      isReplay = true
-      continue
-    }
-    if (!resumption || !isOutage(error)) throw error
-    await resumption.wait(error)
+    if (await prepareReplay(call, error, { generation, isReplay, resumption })) isReplay = true
+    else if (resumption && isOutage(error)) await resumption.wait(error)
+    else throw error
   }
 }

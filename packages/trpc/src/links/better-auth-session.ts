@@ -109,7 +109,7 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
     if (!isSignalDue) stopWaiting()
     clearTimeout(timer)
     const { data, error } = value
-    const delay = error ? backOff(get().failures, null) : delayUntilHalf(data?.session.expiresAt ?? '')
+    const delay = error ? backOff(get().failures) : delayUntilHalf(data?.session.expiresAt ?? '')
     if (error ? error.status !== 401 : data) timer = setTimeout(refetch, delay)
   }
 

@@ -47,8 +47,6 @@ export function warnOfFormatter(client: object, error: unknown): void {
   }
 }
 
-const NAMES: Readonly<Record<number, string>> = TRPC_ERROR_CODES_BY_NUMBER
-
 /** Returns the error of a call that the client ends, in the shape of a rejection by the server. */
 export function toCallError(cause: AuthClientError, rejected?: CallError): CallError {
   const { message, retryAfterSeconds } = cause
@@ -56,7 +54,8 @@ export function toCallError(cause: AuthClientError, rejected?: CallError): CallE
   let { status, code: reason } = cause
   // The JSON-RPC number of a rejection ends in its HTTP status.
   let number = -31600 - status
-  let name = NAMES[number]
+  const names: Readonly<Record<number, string>> = TRPC_ERROR_CODES_BY_NUMBER
+  let name = names[number]
   if (reason === 'REFRESH_LOOP') reason = auth.reason ?? reason
   else if (!name || reason === 'UNKNOWN') {
     number = -32603

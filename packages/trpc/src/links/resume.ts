@@ -59,8 +59,7 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
     },
     async wait(error) {
       show(error)
-      const { retryAfterSeconds = null } = authDataOf(error)
-      await pause(backOff(++failures, retryAfterSeconds), (end) => {
+      await pause(backOff(++failures, authDataOf(error).retryAfterSeconds), (end) => {
         signal.addEventListener('abort', end)
         return () => signal.removeEventListener('abort', end)
       })

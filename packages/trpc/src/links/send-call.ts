@@ -54,9 +54,8 @@ export async function sendCall(call: Call, op: Operation, intercept?: Intercept)
 
 /** Guards the stream that a query may return: the app reads it long after the query has ended. */
 function guardStream(envelope: Envelope, call: Call): Envelope {
-  const data: unknown = 'data' in envelope.result ? envelope.result.data : null
-  const isStream = typeof data === 'object' && data !== null && Symbol.asyncIterator in data
-  if (!isStream) return envelope
+  const { data }: { type?: string; data?: unknown } = envelope.result
+  if (!(Symbol.asyncIterator in Object(data))) return envelope
   return { ...envelope, result: { data: guardValues(data as AsyncIterable<unknown>, call) } }
 }
 

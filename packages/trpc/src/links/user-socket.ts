@@ -51,7 +51,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   let isOpen = false
 
   const client = createWSClient({
-    retryDelayMs: (attempts) => backOff(attempts + 1, null),
+    retryDelayMs: (attempts) => backOff(attempts + 1),
     ...options,
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
     async url() {
@@ -84,10 +84,11 @@ export function openUserSocket(pool: SocketPool): UserSocket {
 
   const unfollow = session.subscribe(() => {
     const state = session.getState()
-    if (state.userChanges === userChanges && state.status !== 'signing-out') return
+    const isOther = state.userChanges !== userChanges
+    if (!isOther && state.status !== 'signing-out') return
     socket.close()
     // A sign-out waits only for responses to the user's own queries and mutations.
-    if (state.userChanges !== userChanges || socket.callsInFlight === 0) client.connection?.ws.close()
+    if (isOther || socket.callsInFlight === 0) client.connection?.ws.close()
   })
 
   const socket: UserSocket = {
