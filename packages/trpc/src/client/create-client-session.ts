@@ -14,7 +14,6 @@ interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | '
 
 /** Creates the session of a client, which keeps the JWT fresh while there are listeners. */
 export function createClientSession(rendered: RenderedState, options: SessionOptions): SessionClient {
-  const { server } = options
   const store = { ...options, ...createSessionStore(rendered, options) }
   const getState = () => store.get().shown
   let listeners = 0
@@ -30,7 +29,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
       // The same listener may subscribe twice.
       const unsubscribe = store.subscribe(() => listener())
       listeners++
-      stops ??= server ? [] : [followTabs(store, refresh), scheduleRefresh(store, refresh)]
+      stops ??= options.server ? [] : [followTabs(store, refresh), scheduleRefresh(store, refresh)]
       return () => {
         if (!unsubscribe() || --listeners > 0) return
         for (const stop of stops ?? []) stop?.()
@@ -67,7 +66,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
 
 /** Signs out: retries until the server confirms or rejects it, and stops if another user signs in. */
 async function signOut(store: SessionStore): Promise<void> {
-  const { get, dispatch, fetchEndpoint, server } = store
+  const { get, dispatch } = store
   const { status } = get().shown
   dispatch({ type: 'signing-out' })
   const { revision } = get()
@@ -78,13 +77,13 @@ async function signOut(store: SessionStore): Promise<void> {
   while (!isOver()) {
     const error = await inTurn(store, async () => {
       if (isOver()) return
-      const response = await fetchEndpoint(routeOf('signOut'))
+      const response = await store.fetchEndpoint(routeOf('signOut'))
       if (!('success' in response)) throw clientError('UNKNOWN')
     }).then(() => clientError('SESSION_NOT_FOUND'), toClientError)
     // Another tab has signed the same user out, or another user has signed in.
     if (isOver()) return
     if (isSignedOut(error)) return end(store, error)
-    if (isRejection(error) || server) return dispatch({ type: 'failed', error, status })
+    if (isRejection(error) || store.server) return dispatch({ type: 'failed', error, status })
     dispatch({ type: 'failed', error })
     await pause(backOff(get().failures, error.retryAfterSeconds), onFocus)
   }

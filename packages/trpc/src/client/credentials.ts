@@ -33,14 +33,14 @@ export async function accept(
 
 /** Ends the session here and in the other tabs; with `seq`, only in tabs without a newer JWT. */
 export async function end(store: SessionStore, error: AuthClientError, seq?: number): Promise<void> {
-  const { get, dispatch, tabs, tokens } = store
-  const { status, sessionId } = get().shown
-  dispatch({ type: 'ended', error, seq })
-  await tokens?.forget()
-  if (sessionId !== null || status === 'signing-out') await tabs.notify?.({ type: 'ended', sessionId, seq })
+  const { status, sessionId } = store.get().shown
+  store.dispatch({ type: 'ended', error, seq })
+  await store.tokens?.forget()
+  if (sessionId !== null || status === 'signing-out')
+    await store.tabs.notify?.({ type: 'ended', sessionId, seq })
 }
 
-/** Runs work while no other tab does, with the JWT of the latest tab, whose message may not have arrived yet. */
+/** Runs work exclusively, after adopting the JWT of another tab, whose message may not have arrived yet. */
 export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>): Promise<Result> {
   return store.tabs.exclusively(async () => {
     const known = await latestReceipt(store)
@@ -64,9 +64,8 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
       if (status !== 'signing-out' || isOther) receive(store, receipt, isNew)
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId) {
-      const { seq } = message
-      const error = clientError(seq === undefined ? 'SESSION_NOT_FOUND' : 'SECRET_SUPERSEDED')
-      dispatch({ type: 'ended', error, seq })
+      const error = clientError(message.seq ? 'SECRET_SUPERSEDED' : 'SESSION_NOT_FOUND')
+      dispatch({ ...message, error })
     }
   }
 
