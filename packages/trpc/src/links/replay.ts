@@ -26,8 +26,7 @@ export async function prepareReplay(call: Call, rejected: CallError, attempt: At
   // The refresh is for the next call. The resolver of this one has run.
   if (!mayResend) return false
   let failure = await refreshing
-  const isTransient = failure && (!isRejection(failure) || failure.code === 'UNKNOWN')
-  if (failure && isTransient && op.type !== 'mutation') {
+  if (failure && op.type !== 'mutation' && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
     resumption?.showOutage(toCallError(failure, rejected))
     const { status, error } = await decidedState(session, signal)
     failure = status === 'unauthenticated' ? clientError('SESSION_NOT_FOUND') : error

@@ -111,8 +111,7 @@ function oneCallPerFrame(Base: typeof WebSocket, headers: SocketOptions['headers
   return class extends Base {
     constructor(url: string | URL) {
       // The types of browsers have only protocols.
-      const init: unknown[] = headers === undefined ? [] : [{ headers: headers() }]
-      super(url, ...(init as []))
+      super(url, ...((headers ? [{ headers: headers() }] : []) as []))
     }
 
     override send(data: Parameters<WebSocket['send']>[0]): void {
