@@ -1,16 +1,12 @@
 import type { TokenResponse } from '@sallyport/core/internal/protocol'
 import { type AuthClientError, clientError } from './auth-client-error.ts'
 import type { SessionStore } from './client-session.ts'
-import { hold, type Receipt } from './receipt.ts'
+import type { Receipt } from './receipt.ts'
 import type { TabMessage } from './tabs.ts'
 
 /** Returns the newest JWT that the program stored or another tab received. Call it within `exclusively`. */
 export function latestReceipt({ tokens, tabs }: SessionStore): Promise<Receipt | null> | undefined {
   return tokens ? tokens.recall() : tabs.latest?.()
-}
-
-export function receive(store: SessionStore, receipt: Receipt, isNew = false): void {
-  store.dispatch({ type: 'received', jwt: hold(receipt), isNew })
 }
 
 /** Stores a response and notifies the other tabs, unless the session has changed since that revision. */
@@ -27,8 +23,9 @@ export async function accept(
   if (get().revision !== revision) return
   await tokens?.keep(response, receipt)
   if (get().revision !== revision) return
-  receive(store, receipt, isNew)
-  await tabs.notify?.({ type: 'received', receipt, isNew })
+  const message = { type: 'received', receipt, isNew } as const
+  store.dispatch(message)
+  await tabs.notify?.(message)
 }
 
 /** Ends the session here and in the other tabs; with `seq`, only in tabs without a newer JWT. */
@@ -45,7 +42,8 @@ export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>)
   return store.tabs.exclusively(async () => {
     const known = await latestReceipt(store)
     const { sessionId } = store.get().shown
-    if (known && sessionId) receive(store, known, known.sessionId !== sessionId)
+    if (known && sessionId)
+      store.dispatch({ type: 'received', receipt: known, isNew: known.sessionId !== sessionId })
     return work()
   })
 }
@@ -59,9 +57,8 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
     await tokens?.recall()
     const { status, sessionId } = get().shown
     if (message.type === 'received') {
-      const { receipt, isNew } = message
-      const isOther = sessionId !== null && sessionId !== receipt.sessionId
-      if (status !== 'signing-out' || isOther) receive(store, receipt, isNew)
+      const isOther = sessionId !== null && sessionId !== message.receipt.sessionId
+      if (status !== 'signing-out' || isOther) dispatch(message)
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId) {
       const error = clientError(message.seq ? 'SECRET_SUPERSEDED' : 'SESSION_NOT_FOUND')

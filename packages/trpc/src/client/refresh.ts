@@ -2,7 +2,7 @@ import { isSessionOver, type Route } from '@sallyport/core/internal/protocol'
 import { clientError, isSignedOut, isSuperseded, toClientError } from './auth-client-error.ts'
 import { pause } from './back-off.ts'
 import type { ClientSession, SessionStore } from './client-session.ts'
-import { accept, end, latestReceipt, receive } from './credentials.ts'
+import { accept, end, latestReceipt } from './credentials.ts'
 import { hold, isDue, isTokenResponse } from './receipt.ts'
 import { routeOf } from './route-of.ts'
 import type { AuthState } from './session-state.ts'
@@ -85,7 +85,8 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     if (current !== revision || shown.status === 'signing-out') return true
     if ((held?.seq ?? 0) > seq && !isDue(held)) return true
     if (known === null && tokens) dispatch({ type: 'ended', error: clientError('SESSION_NOT_FOUND') })
-    else if (known && known.seq > seq && !isDue(hold(known))) receive(store, known)
+    else if (known && known.seq > seq && !isDue(hold(known)))
+      dispatch({ type: 'received', receipt: known, isNew: false })
     else return false
     return true
   }

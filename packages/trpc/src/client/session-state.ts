@@ -1,6 +1,6 @@
 import type { HydrationState } from '@sallyport/core/internal/protocol'
 import { type AuthClientError, clientError, isSuperseded } from './auth-client-error.ts'
-import { type Held, hold } from './receipt.ts'
+import { type Held, hold, type Receipt } from './receipt.ts'
 
 /**
  * - `loading`: the client waits for its first response
@@ -43,7 +43,7 @@ export interface SessionState {
 
 export type SessionEvent =
   /** A JWT arrived, from the server or from another tab; `isNew` after a sign-in or a confirmation. */
-  | { readonly type: 'received'; readonly jwt: Held; readonly isNew: boolean }
+  | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew: boolean }
   /** With `seq`, only the JWTs up to it were superseded. */
   | { readonly type: 'ended'; readonly error: AuthClientError; readonly seq?: number | undefined }
   /** `status` is the one to restore after a rejected sign-out. */
@@ -90,12 +90,12 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
   const heldSeq = held?.seq ?? 0
   switch (event.type) {
     case 'received': {
-      const { jwt, isNew } = event
+      const { receipt, isNew } = event
       // Session ids aren't used again.
-      const isLate = jwt.sessionId === ended.sessionId && jwt.seq <= ended.seq
-      if (isLate || jwt.seq <= heldSeq) return state
-      const next = { ...state, held: jwt, generation: generation + 1 }
-      return decide(isNew ? { ...next, oldestGeneration: next.generation } : next, jwt, event)
+      const isLate = receipt.sessionId === ended.sessionId && receipt.seq <= ended.seq
+      if (isLate || receipt.seq <= heldSeq) return state
+      const next = { ...state, held: hold(receipt), generation: generation + 1 }
+      return decide(isNew ? { ...next, oldestGeneration: next.generation } : next, receipt, event)
     }
     case 'ended': {
       const { error, seq = Number.POSITIVE_INFINITY } = event

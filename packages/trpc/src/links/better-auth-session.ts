@@ -2,7 +2,6 @@ import { AuthClientError, clientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import { clientSession } from '../client/client-session.ts'
 import { isOnServer } from '../client/on-server.ts'
-import { hold } from '../client/receipt.ts'
 import type { SessionEvent } from '../client/session-state.ts'
 import { createSessionStore } from '../client/session-store.ts'
 import type { LinkClient } from './link-client.ts'
@@ -122,8 +121,8 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
     if (!data) return { type: 'ended', error: clientError('SESSION_NOT_FOUND'), seq: held?.seq }
     const { id: sessionId, userId } = data.session
     const seq = Math.max(Date.now(), (held?.seq ?? 0) + 1, ended.seq + 1)
-    const jwt = hold({ userId, sessionId, expiresIn: Number.POSITIVE_INFINITY, seq })
-    return { type: 'received', jwt, isNew: held !== null && held.sessionId !== sessionId }
+    const receipt = { userId, sessionId, expiresIn: Number.POSITIVE_INFINITY, seq }
+    return { type: 'received', receipt, isNew: held !== null && held.sessionId !== sessionId }
   }
 
   function refetch(): Promise<void> {

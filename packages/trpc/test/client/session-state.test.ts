@@ -12,7 +12,7 @@ const jwt = (sessionId: string, seq: number) => ({
 })
 const received = (sessionId: string, seq: number, isNew = false): SessionEvent => ({
   type: 'received',
-  jwt: jwt(sessionId, seq),
+  receipt: jwt(sessionId, seq),
   isNew,
 })
 

@@ -19,8 +19,8 @@ function createSession() {
     },
   }
   const signIn = () => {
-    const jwt = { userId: 'u1', sessionId: 's1', expiresIn: 900, seq: 1, heldSinceMs: 0 }
-    store.set(transition(store.get(), { type: 'received', jwt, isNew: false }))
+    const receipt = { userId: 'u1', sessionId: 's1', expiresIn: 900, seq: 1 }
+    store.set(transition(store.get(), { type: 'received', receipt, isNew: false }))
   }
   return { session: session as Parameters<typeof decidedState>[0], signIn, count: () => listeners }
 }
