@@ -7,7 +7,7 @@ import { authDataOf, isOutage, toCallError, warnOfFormatter } from './call-error
 import { type CallingPage, callOnPage } from './call-on-page.ts'
 import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
-import { decidedState, prepareReplay } from './replay.ts'
+import { prepareReplay, waitUntilDecided } from './replay.ts'
 import { createResumption } from './resume.ts'
 import { type Call, type LinkCall, sendCall } from './send-call.ts'
 
@@ -90,7 +90,7 @@ async function runCall(call: Call): Promise<void> {
     await session.refreshIfDue()
     if (session.getState().status === 'signing-out') {
       if (op.type === 'mutation') throw toCallError(clientError('USER_CHANGED'))
-      await decidedState(session, signal)
+      await waitUntilDecided(session, signal)
     }
     if (isOver()) return
     const { generation } = session.get()

@@ -1,6 +1,11 @@
 import { isTokenReason } from '@sallyport/core/internal/protocol'
-import { clientError, isDecided, isRejection, toClientError } from '../client/auth-client-error.ts'
-import type { AuthState } from '../client/session-state.ts'
+import {
+  type AuthClientError,
+  clientError,
+  isDecided,
+  isRejection,
+  toClientError,
+} from '../client/auth-client-error.ts'
 import { authDataOf, type CallError, toCallError } from './call-error.ts'
 import type { LinkSession } from './link-session.ts'
 import type { Resumption } from './resume.ts'
@@ -28,15 +33,14 @@ export async function prepareReplay(call: Call, rejected: CallError, attempt: At
   let failure = await refreshing
   if (failure && op.type !== 'mutation' && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
     resumption?.showOutage(toCallError(failure, rejected))
-    const { status, error } = await decidedState(session, signal)
-    failure = status === 'unauthenticated' ? clientError('SESSION_NOT_FOUND') : error
+    failure = await waitUntilDecided(session, signal)
   }
   if (failure) throw toCallError(failure, rejected)
   return true
 }
 
-/** Resolves when waiting can't change the state, or on abort. Listens until then, so the client retries. */
-export function decidedState(session: LinkSession, signal: AbortSignal): Promise<AuthState> {
+/** Returns the error once waiting can't change the state, or on abort. Listens, so the client retries. */
+export function waitUntilDecided(session: LinkSession, signal: AbortSignal): Promise<AuthClientError | null> {
   return new Promise((resolve) => {
     const check = () => {
       const { shown, pageError } = session.get()
@@ -44,7 +48,7 @@ export function decidedState(session: LinkSession, signal: AbortSignal): Promise
       const isSettled = error === null ? shown.status === 'authenticated' : isDecided(error)
       if (shown.status !== 'unauthenticated' && !isSettled && !signal.aborted) return
       unsubscribe()
-      resolve({ ...shown, error })
+      resolve(shown.status === 'unauthenticated' ? clientError('SESSION_NOT_FOUND') : error)
     }
     const unsubscribe = session.subscribe(check)
     signal.addEventListener('abort', check)
