@@ -1,11 +1,11 @@
 import { clientError, isRejection, isSignedOut, toClientError } from './auth-client-error.ts'
 import { backOff, pause } from './back-off.ts'
 import { clientSession, type SessionClient, type SessionStore } from './client-session.ts'
-import { accept, end, followTabs, inTurn } from './credentials.ts'
+import { accept, end, inTurn } from './credentials.ts'
 import { isTokenResponse } from './receipt.ts'
 import { createRefresher } from './refresh.ts'
 import { routeOf } from './route-of.ts'
-import { onFocus, scheduleRefresh } from './schedule-refresh.ts'
+import { followSession, onFocus } from './schedule-refresh.ts'
 import { createSessionStore, type RenderedState } from './session-store.ts'
 
 interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens' | 'server'> {
@@ -17,9 +17,9 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
   const store = { ...options, ...createSessionStore(rendered, options) }
   const getState = () => store.get().shown
   let listeners = 0
-  let stops: ((() => void) | undefined)[] | null = null
+  let stop: (() => void) | null = null
   let signingOut: Promise<void> | null = null
-  const refresher = createRefresher(store, () => stops !== null)
+  const refresher = createRefresher(store, () => stop !== null)
   const { refresh } = refresher
 
   const shown = {
@@ -29,11 +29,11 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
       // The same listener may subscribe twice.
       const unsubscribe = store.subscribe(() => listener())
       listeners++
-      stops ??= options.server ? [] : [followTabs(store, refresh), scheduleRefresh(store, refresh)]
+      stop ??= options.server ? () => {} : followSession(store, refresh)
       return () => {
         if (!unsubscribe() || --listeners > 0) return
-        for (const stop of stops ?? []) stop?.()
-        stops = null
+        stop?.()
+        stop = null
       }
     },
     refresh,

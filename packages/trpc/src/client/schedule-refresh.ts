@@ -1,6 +1,7 @@
 import { isDecided } from './auth-client-error.ts'
 import { backOff, MAX_TIMER_MS } from './back-off.ts'
 import type { SessionStore } from './client-session.ts'
+import { followTabs } from './credentials.ts'
 import { dueInMs, isDue } from './receipt.ts'
 import type { SessionState } from './session-state.ts'
 
@@ -10,8 +11,8 @@ const PARTS_OF_LEEWAY = 6
 /** The shortest delay: the JWTs of a session that is about to end are due at once. */
 const MIN_TIMER_MS = 1_000
 
-/** Keeps the JWT fresh, by a timer and when the page is focused. Returns a function that stops it. */
-export function scheduleRefresh(store: SessionStore, refresh: () => unknown): () => void {
+/** Follows other tabs, and keeps the JWT fresh by a timer and on focus. Returns a function that stops it. */
+export function followSession(store: SessionStore, refresh: () => unknown): () => void {
   const { get, subscribe, dispatch } = store
   let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -22,6 +23,7 @@ export function scheduleRefresh(store: SessionStore, refresh: () => unknown): ()
     if (delay !== null) timer = setTimeout(() => isHidden() || refresh(), delay)
   }
 
+  const unfollow = followTabs(store, refresh)
   const unsubscribe = subscribe(schedule)
   const unfocus = onFocus((isFromHistory) => {
     if (isFromHistory) dispatch({ type: 'restored' })
@@ -36,6 +38,7 @@ export function scheduleRefresh(store: SessionStore, refresh: () => unknown): ()
     clearTimeout(timer)
     unsubscribe()
     unfocus()
+    unfollow?.()
   }
 }
 

@@ -60,15 +60,14 @@ export function connectTabs(name: string): Tabs {
       if (sender !== channel) sender.close()
     },
     listen(listener) {
-      const listening = new BroadcastChannel(name)
-      channel = listening
-      listening.onmessage = ({ data }: MessageEvent<TabMessage>) => {
+      channel = new BroadcastChannel(name)
+      channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
         const seq = data.type === 'received' ? data.receipt.seq : (data.seq ?? Number.POSITIVE_INFINITY)
         if (seq >= publishedSeq) release()
         listener(data)
       }
       return () => {
-        listening.close()
+        channel?.close()
         channel = null
         release()
       }
