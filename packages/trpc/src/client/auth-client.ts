@@ -140,7 +140,7 @@ export function createAuthClient<Api = object>(
     api: callEndpoints(client[clientSession], options?.routes),
     fetch(input, init) {
       const headers = new Headers(init?.headers ?? (input as Partial<Request>).headers)
-      for (const [header, value] of Object.entries(transport.headers())) headers.set(header, value)
+      for (const header of Object.entries(transport.headers())) headers.set(...header)
       return fetch(input, { ...(init as RequestInit), headers, credentials: transport.credentials })
     },
   }

@@ -44,10 +44,11 @@ export function createEndpointFetch(
       }).catch((cause: unknown) => {
         throw clientError('UNREACHABLE', { cause })
       })
-      const { ok, status } = response
       const body: unknown = await response.json().catch(() => null)
-      if (ok && typeof body === 'object' && body !== null) return body
-      throw isErrorResponse(body) ? new AuthClientError(status, body) : clientError('UNKNOWN', { status })
+      if (response.ok && typeof body === 'object' && body !== null) return body
+      throw isErrorResponse(body)
+        ? new AuthClientError(response.status, body)
+        : clientError('UNKNOWN', response)
     } finally {
       clearTimeout(timer)
     }
