@@ -112,6 +112,19 @@ describe('a handshake', () => {
     expect(await reasonOf(request.authenticate(store, 'query'))).toBe('accepted')
   })
 
+  test('that a call waits for is reported by that call alone', async () => {
+    const failures: object[] = []
+    const own = await createTestAuth({ onFailure: (failure) => void failures.push(failure) })
+    const request = await open(own)
+    const down = Promise.withResolvers<never>()
+    request.beginHandshake({ ...lost, sessions: { findSession: () => down.promise } })
+    const call = request.authenticate(store, 'query')
+    down.reject(new Error('down'))
+    expect(await reasonOf(call)).toBe('SESSIONS_UNAVAILABLE')
+    expect(failures).toEqual([])
+    await own.close()
+  })
+
   test('that no call waits for is reported with its step', async () => {
     const failures: object[] = []
     const own = await createTestAuth({ onFailure: (failure) => void failures.push(failure) })

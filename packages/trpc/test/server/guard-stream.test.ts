@@ -250,6 +250,13 @@ describe('guardObservable', () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve))
 
+  test('emits at once', () => {
+    const { received, emit, complete } = observe()
+    emit('1')
+    complete()
+    expect(received).toEqual(['1', 'complete'])
+  })
+
   test('keeps the order of values before, during, and after a pending read', async () => {
     const { received, emit, ask, decide, complete } = observe()
     emit('1')
@@ -415,6 +422,34 @@ describe('guardIterable', () => {
     )
     await plain.next()
     expect(await plain.return?.('left')).toEqual({ done: true, value: 'left' })
+  })
+
+  test('reads nothing after its end, whatever its reader calls', async () => {
+    const lease = testLease()
+    const source = sourceOf(lease)
+    const guarded = guardIterable(source, { openStream: () => lease })
+    await guarded.next()
+    await guarded.return?.()
+    expect(await guarded.next()).toEqual({ done: true, value: undefined })
+    expect(await guarded.return?.('again')).toEqual({ done: true, value: 'again' })
+    expect([source.reads, source.returned.mock.calls.length]).toEqual([1, 1])
+  })
+
+  test('does not read its source while the client reads too slowly, and ends meanwhile', async () => {
+    const lease = testLease()
+    const source = sourceOf(lease)
+    const drained = deferred<void>()
+    let wait: Promise<void> | null = drained.promise
+    const guarded = guardIterable(source, { openStream: () => lease, writable: () => wait })
+    const first = guarded.next()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(source.reads).toBe(0)
+    drained.resolve()
+    expect(await first).toEqual({ done: false, value: 1 })
+    wait = new Promise(() => {})
+    const second = guarded.next()
+    lease.endSession()
+    await expect(second).rejects.toThrow('the session has ended')
   })
 
   test('ends its lease when its reader throws, and lets the source handle that', async () => {

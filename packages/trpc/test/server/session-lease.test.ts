@@ -165,12 +165,26 @@ describe('one read serves all subscribers of a session', () => {
 
   test('also one who comes after another has left', async () => {
     const signedIn = await auth.signIn()
-    const [first] = [await subscribeTo(signedIn), await subscribeTo(signedIn)]
+    const [first, second] = [await subscribeTo(signedIn), await subscribeTo(signedIn)]
     first.lease.end()
-    await subscribeTo(signedIn)
+    const third = await subscribeTo(signedIn)
     feed.publish(signedIn)
     await pass(1)
     expect([auth.lookups.count, feed.listeners]).toEqual([1, 1])
+    expect([second.confirmed, third.confirmed]).toMatchObject([{ length: 1 }, { length: 1 }])
+  })
+
+  test('also one who comes after the first has left twice', async () => {
+    const signedIn = await auth.signIn()
+    const first = await subscribeTo(signedIn)
+    first.lease.end()
+    const second = await subscribeTo(signedIn)
+    first.lease.end()
+    const third = await subscribeTo(signedIn)
+    feed.publish(signedIn)
+    await pass(1)
+    expect([auth.lookups.count, feed.listeners]).toEqual([1, 1])
+    expect([second.confirmed, third.confirmed]).toMatchObject([{ length: 1 }, { length: 1 }])
   })
 
   test('but not another version of the session, whose credentials were replaced', async () => {
@@ -200,6 +214,12 @@ describe('one read serves all subscribers of a session', () => {
     await pass(1_100)
     expect(rejected).toEqual(['TOKEN_INVALID'])
     expect(idle.rejected).toContain('TOKEN_INVALID')
+  })
+
+  test('but a JWT without a version is of none that could be rotated out', async () => {
+    const signedIn = await auth.signIn()
+    const { lease } = subscribe(await readOf(signedIn, { version: null }))
+    expect(lease.pending()).toBeNull()
   })
 
   test('but a session without versions has none that could be rotated out', async () => {
@@ -356,6 +376,16 @@ describe('the lease', () => {
     const read = await readOf(await auth.signIn())
     stopFor(LEASE_MS + 1)
     expect(subscribe(read).lease.pending()).not.toBeNull()
+  })
+
+  test('starts at the oldest read of all subscribers', async () => {
+    const signedIn = await auth.signIn()
+    const { lease } = await subscribeTo(signedIn)
+    await pass(1_000)
+    await subscribeTo(signedIn)
+    sessions.answer = () => new Promise(() => {})
+    await pass(4_050)
+    expect(lease.pending()).not.toBeNull()
   })
 
   test('starts at the beginning of a read, not at its result', async () => {
