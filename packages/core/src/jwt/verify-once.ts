@@ -32,15 +32,20 @@ export async function verifyOnce(
  */
 export function verifyProof(token: string, proof: Proof, config: AuthConfig): Promise<Identity> {
   return verifyOnce(token, { config, now: config.now() }, async () => {
-    const { userId, sessionId, keyId, version = null } = await orUnavailable(proof.verify(token), config)
+    const {
+      userId,
+      sessionId,
+      keyId,
+      version = null,
+    } = await orUnavailable(() => proof.verify(token), config)
     return { userId, sessionId, keyId, version, issuer: config.issuer, expiresAt: NEVER }
   })
 }
 
-/** Waits for a proof or a lookup, and throws `SESSIONS_UNAVAILABLE` if it fails or times out. */
-export async function orUnavailable<Value>(work: Promise<Value>, config: AuthConfig): Promise<Value> {
+/** Runs a proof or a lookup. Throws `SESSIONS_UNAVAILABLE` if it throws, rejects, or times out. */
+export async function orUnavailable<Value>(work: () => Promise<Value>, config: AuthConfig): Promise<Value> {
   try {
-    return await withDeadline(work, config.lookupTimeoutMs)
+    return await withDeadline(work(), config.lookupTimeoutMs)
   } catch (cause) {
     throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
   }

@@ -62,6 +62,8 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
         headers: { accept: 'application/json' },
         // A redirect then fails as a status other than 200. Edge runtimes don't support `error`.
         redirect: 'manual',
+        // Next.js can be told to cache every `fetch`, on the disk and forever.
+        cache: 'no-store',
         signal: AbortSignal.timeout(timeoutMs),
       })
       if (response.status !== 200) throw new Error(`The JWKS endpoint responded with ${response.status}`)

@@ -136,5 +136,5 @@ export function findToken(
   { sessions }: SessionDatabase,
   config: AuthConfig,
 ): Promise<SessionToken | null> {
-  return orUnavailable(sessions.findToken(sessionId), config)
+  return orUnavailable(() => sessions.findToken(sessionId), config)
 }

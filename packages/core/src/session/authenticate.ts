@@ -51,7 +51,7 @@ async function verifyCredentials(
 ): Promise<Identity> {
   const { proof } = config
   const loading = proof?.ready?.()
-  if (loading !== undefined) await orUnavailable(loading, config)
+  if (loading !== undefined) await orUnavailable(() => loading, config)
   const credentials = readCredentials(request.header, config)
   const { transport, token, sessionCookie } = credentials
   if (transport === 'cookie' && (token !== null || sessionCookie !== null)) checkOrigin(request, kind, config)

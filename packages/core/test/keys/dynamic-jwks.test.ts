@@ -64,6 +64,7 @@ async function setScene(answer: JwksServer['answer'], options: DynamicJwksOption
     now: () => time,
     fetch(url, init) {
       fetches.push(time)
+      expect(init).toMatchObject({ redirect: 'manual', cache: 'no-store' })
       return fetch(url, init)
     },
     ...options,

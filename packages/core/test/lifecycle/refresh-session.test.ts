@@ -104,6 +104,14 @@ describe('a session cookie', () => {
 
   const broken: [string, Partial<SessionDatabase['sessions']>][] = [
     ["the secret can't be looked up", { findToken: () => Promise.reject(new Error('no database')) }],
+    [
+      "the secret's lookup throws",
+      {
+        findToken() {
+          throw new Error('no database')
+        },
+      },
+    ],
     ["the secret's lookup never returns", { findToken: () => new Promise(() => {}) }],
     ["the session can't be looked up", { findSession: () => Promise.reject(new Error('no database')) }],
   ]

@@ -1,4 +1,4 @@
-import { isAuthError } from '@sallyport/core'
+import { isAuthError, type Reason } from '@sallyport/core'
 import { headers } from 'next/headers.js'
 import { connection } from 'next/server.js'
 import { cache } from 'react'
@@ -37,15 +37,21 @@ export function createGetPage<Context extends StoreContext>({
     await connection()
     const sent = await headers()
     const page = await serverAuth(sent, { remoteAddress: addressOf(sent) })
-    if (page.state.status === 'authenticated')
-      await page.call(async (current) => getSession(await contextOf(current))).catch(requireReason)
-    return page
+    if (page.state.status !== 'authenticated') return page
+    const checked = page.call(async (current) => getSession(await contextOf(current)))
+    const reason = await checked.then(() => null, reasonOf)
+    return reason === null || page.state.status !== 'authenticated' ? page : undecided(page, reason)
   })
   return { getPage, pageContext: async () => contextOf((await getPage()).headers) }
 }
 
-/** The page knows the reason. Its calls get it again, and so does the browser. */
-function requireReason(error: unknown): void {
+function reasonOf(error: unknown): Reason {
   const { cause }: { cause?: unknown } = Object(error)
   if (!isAuthError(cause)) throw error
+  return cause.reason
+}
+
+/** Returns the page without its user, whom Step 2 didn't accept. The browser asks the token endpoint. */
+function undecided(page: ServerAuth, reason: Reason): ServerAuth {
+  return Object.create(page, { state: { value: { status: 'unknown' } }, reason: { value: reason } })
 }

@@ -12,6 +12,8 @@ export function createProxy(options: ServerAuthOptions): (request: NextRequest) 
   return async (request) => {
     const { headers, setCookies } = await serverAuth(request)
     const response = NextResponse.next({ request: { headers } })
+    // Next.js lets shared caches store static pages.
+    if (setCookies.length > 0) response.headers.set('cache-control', 'private, no-store')
     for (const setCookie of setCookies) response.headers.append('set-cookie', setCookie)
     return response
   }

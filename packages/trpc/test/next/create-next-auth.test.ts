@@ -1,5 +1,6 @@
 // Next.js loads it before any app.
 import 'next/dist/server/node-environment-baseline.js'
+import { withAuthStore } from '@sallyport/core'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { type DatabaseContext, optionalSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
 import { createNextAuth, type NextAuthOptions, type NextContextOptions } from '@sallyport/trpc/next'
@@ -157,6 +158,20 @@ describe('a page', () => {
     await end()
     const { result } = await inRequest({ cookie: ada.cookie }, getPage)
     expect(result).toMatchObject({ state: { status }, reason })
+  })
+
+  test('is unknown if Step 2 cannot decide, or rejects a JWT that the page cannot refresh', async () => {
+    const down = { findSession: () => Promise.reject(new Error('down')) }
+    const db = withAuthStore({}, { sessions: down, revocations: auth.database.revocations })
+    const outage = createApp({ createContext: (request) => ({ ...request, db }) })
+    const page = { state: { status: 'unknown' }, headers: expect.any(Headers) }
+    const { result } = await inRequest({ cookie: ada.cookie }, outage.getPage)
+    expect(result).toMatchObject({ ...page, reason: 'SESSIONS_UNAVAILABLE' })
+
+    await auth.db.updateTable('session').set({ version: 3 }).where('id', '=', ada.sessionId).execute()
+    // With `rotateSessionToken`, a page without a request refreshes nothing.
+    const { result: copied } = await inRequest({ cookie: ada.cookie }, createApp().getPage)
+    expect(copied).toMatchObject({ ...page, reason: 'TOKEN_INVALID' })
   })
 
   test('fails if its context cannot be created', async () => {

@@ -145,6 +145,22 @@ describe('Hydrated', () => {
   })
 })
 
+test('a static page that brings a new JWT is stored by no cache', async () => {
+  const user = { email: 'mary@example.com', password: 'a long enough password', name: 'Mary' }
+  const signedUp = await fetch(`${server.origin}/api/auth/sign-up/email`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-sallyport': '1' },
+    body: JSON.stringify(user),
+  })
+  const cookies = signedUp.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '')
+  const cookie = cookies.find((pair) => pair.startsWith('service.session=')) ?? expect.fail()
+  const page = `${server.origin}/about`
+  const [anonymous, signedIn] = [await fetch(page), await fetch(page, { headers: { cookie } })]
+  expect(anonymous.headers.get('cache-control')).toContain('s-maxage')
+  expect(signedIn.headers.getSetCookie().join()).toContain('service.jwt=')
+  expect(signedIn.headers.get('cache-control')).toBe('private, no-store')
+})
+
 test('the server warns once that visitors share rate limits', async () => {
   for (let request = 0; request < 2; request++) await fetch(`${server.origin}/api/auth/session`)
   expect(server.output().match(/without addressHeader/g)).toHaveLength(1)

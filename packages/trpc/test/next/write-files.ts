@@ -36,6 +36,8 @@ const TSCONFIG = {
 /** Files that the guide doesn't have. */
 const FILES = {
   'app/sign-in/page.tsx': SIGN_IN_PAGE,
+  'app/about/route.ts': `export const GET = () => new Response('A static page')
+`,
   'app/me/me.tsx': `'use client'
 
 import { useSuspenseQuery } from '@tanstack/react-query'

@@ -27,6 +27,7 @@ describe('the Next.js proxy', () => {
     const response = await proxy(new NextRequest(pageRequest(cookie)))
     return {
       setCookies: response.headers.getSetCookie(),
+      cacheControl: response.headers.get('cache-control'),
       cookie: response.headers.get('x-middleware-request-cookie'),
       overrides: response.headers.get('x-middleware-override-headers')?.split(','),
     }
@@ -34,14 +35,15 @@ describe('the Next.js proxy', () => {
 
   test('leaves a page with a valid JWT unchanged', async () => {
     const { cookie } = await scene.auth.signIn()
-    expect(await pass(cookie)).toMatchObject({ setCookies: [], cookie })
+    expect(await pass(cookie)).toMatchObject({ setCookies: [], cacheControl: null, cookie })
   })
 
   test.each<Jwt>(['expired', 'missing', 'garbage'])(
     'sends a new JWT to the browser and the server components if the old one is %s',
     async (jwt) => {
       const session = await scene.auth.signIn()
-      const { setCookies, cookie } = await pass(await cookieWith(jwt, scene, session))
+      const { setCookies, cacheControl, cookie } = await pass(await cookieWith(jwt, scene, session))
+      expect(cacheControl).toBe('private, no-store')
       const [pair] = setCookies.map((setCookie) => setCookie.split(';')[0] ?? '')
       expect(cookie).toBe(`theme=dark; service.session=${session.sessionCookie}; ${pair}`)
     },

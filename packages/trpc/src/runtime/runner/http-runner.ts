@@ -38,6 +38,7 @@ export interface HttpRunnerRequest {
   readonly headers: Record<string, string>
   readonly body: Uint8Array<ArrayBuffer>
   readonly redirect: 'manual'
+  readonly cache: 'no-store'
   readonly signal: AbortSignal
 }
 
@@ -81,8 +82,9 @@ export function httpRunner({
     const token = await issueServiceToken(call, options)
     const exchange = async () => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      // Redirects are not followed; some edge runtimes don't support `error`.
-      const response = await request(url, { method: 'POST', headers, body, redirect: 'manual', signal })
+      // Redirects are not followed; some edge runtimes don't support `error`. Next.js may cache a POST too.
+      const init = { method: 'POST', headers, body, redirect: 'manual', cache: 'no-store', signal } as const
+      const response = await request(url, init)
       return { status: response.status, bytes: await readBytes(response.body, maxResponseBytes) }
     }
     const { status, bytes } = await deadline.wait(exchange()).catch((cause) => {

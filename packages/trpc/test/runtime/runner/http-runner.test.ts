@@ -78,10 +78,11 @@ describe('a request', () => {
     const { runner, attempts } = runnerWith()
     const call = { ...withKey(SAVE), actor }
     await runner.run(call)
-    const [{ headers, redirect, body, method } = expect.fail()] = attempts
-    expect({ method, redirect, headers: Object.keys(headers) }).toEqual({
+    const [{ headers, redirect, cache, body, method } = expect.fail()] = attempts
+    expect({ method, redirect, cache, headers: Object.keys(headers) }).toEqual({
       method: 'POST',
       redirect: 'manual',
+      cache: 'no-store',
       headers: ['authorization', 'content-type'],
     })
     expect(new TextDecoder().decode(body)).toBe(
