@@ -32,7 +32,7 @@ export function signInAnonymous({ limits, pruneAfterDays }: Settings): Endpoint<
           if ((await database.limits.consume('anonymous:prune', PRUNING)) !== null) return
           const now = config.now()
           const createdBefore = new Date(now.getTime() - pruneAfterDays * DAY_MS)
-          await pruneAnonymousUsers(database, { createdBefore, now })
+          await pruneAnonymousUsers({ database, later, createdBefore, now })
         })
       // The browser stays known for the user who signed in before.
       return beginSession(userId, context, { unknownBrowser: 'ignore' })

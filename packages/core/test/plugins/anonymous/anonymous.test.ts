@@ -1,12 +1,15 @@
-import { ConfigurationError } from '@sallyport/core'
+import { type AuthFailure, ConfigurationError } from '@sallyport/core'
 import { admin } from '@sallyport/core/plugins/admin'
 import { anonymous } from '@sallyport/core/plugins/anonymous'
 import { emailCode } from '@sallyport/core/plugins/email-code'
 import { type Email, type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugins/email-password'
+import { organization } from '@sallyport/core/plugins/organization'
 import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import { afterAll, describe, expect, test, vi } from 'vitest'
+import { insertOrganization } from '../../support/insert-organization.ts'
 import { type Browser as AppBrowser, openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { stored } from '../../support/stored.ts'
@@ -35,8 +38,11 @@ async function createAuth(options: EmailPasswordOptions = {}) {
     totp({ issuer: 'Test', sendEmail }),
     passkeys({ sendEmail }),
     emailCode({ sendEmail }),
+    organization(),
   ] as const
-  const auth = await createTestAuth({ bearer: true, emailPassword: withEmails, plugins })
+  const failures: unknown[] = []
+  const onFailure = ({ cause }: AuthFailure) => void failures.push(cause)
+  const auth = await createTestAuth({ bearer: true, emailPassword: withEmails, plugins, onFailure })
   afterAll(() => auth.close())
   const users = auth.db.withTables<{
     user: { id: string; email: string; name: string; isAnonymous: number; emailVerified: number }
@@ -50,10 +56,10 @@ async function createAuth(options: EmailPasswordOptions = {}) {
       return found
     })
   const open = () => openBrowser(auth)
-  return { auth, emails, notices, sent, userOf, open }
+  return { auth, emails, failures, notices, sent, userOf, open }
 }
 
-const { auth, emails, notices, sent, userOf, open } = await createAuth()
+const { auth, emails, failures, notices, sent, userOf, open } = await createAuth()
 
 const newAccount = () => ({
   name: 'Ada',
@@ -383,6 +389,32 @@ describe('pruning', () => {
     await vi.waitFor(async () => expect(await userOf(gone.userId)).toBeUndefined())
     for (const { userId } of [active, upgraded, other, linked, young])
       expect(await userOf(userId)).toBeDefined()
+  })
+
+  test('goes on after users whose deletion fails, and reports why', async () => {
+    const { userId: memberId } = await auth.createUser()
+    const owners: string[] = []
+    for (let count = 0; count < 100; count++) {
+      const { userId } = await signedIn()
+      await insertOrganization(auth, { [userId]: 'owner', [memberId]: 'member' })
+      owners.push(userId)
+    }
+    await auth.db.schema
+      .createTable('note')
+      .addColumn('userId', 'text', (column) => column.references('user.id'))
+      .execute()
+    const writer = await signedIn()
+    await sql`insert into note values (${writer.userId})`.execute(auth.db)
+    auth.clock.advance(1)
+    const gone = await signedIn()
+    auth.clock.advance(month)
+    await prune()
+    await vi.waitFor(async () => expect(await userOf(gone.userId)).toBeUndefined())
+    for (const userId of [...owners, writer.userId]) expect(await userOf(userId)).toBeDefined()
+    await vi.waitFor(() =>
+      expect(failures).toMatchObject([{ message: expect.stringContaining('FOREIGN KEY') }]),
+    )
+    await auth.db.schema.dropTable('note').execute()
   })
 })
 
