@@ -1,4 +1,5 @@
-import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
+import type { SelectQueryBuilder } from 'kysely'
+import type { AuthKysely, AuthTables } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
 import type { OrganizationResponse } from '../../protocol.ts'
@@ -94,16 +95,26 @@ export async function requireOtherOwner(
 ): Promise<void> {
   const other = await withOwnTables(trx)
     .selectFrom('member')
-    .innerJoin('user', 'user.id', 'member.userId')
-    .select('member.id')
-    .where(({ and }) => and({ organizationId, 'member.role': OWNER }))
+    .select('id')
+    .where(({ and }) => and({ organizationId, role: OWNER }))
     .where('userId', '!=', userId)
-    .where(({ eb, or }) =>
-      or([eb('user.banned', '=', false), eb('user.banned', 'is', null), eb('user.banExpires', '<=', now)]),
-    )
+    .where('userId', 'in', selectUnbanned(trx, now))
     .limit(1)
     .executeTakeFirst()
   if (other === undefined) throw organizationError('OWNER_NEEDED')
+}
+
+/** Selects the ids of users who aren't banned, or whose ban has ended. */
+export function selectUnbanned(
+  trx: AuthTransaction,
+  now: Date,
+): SelectQueryBuilder<AuthTables, 'user', { id: string }> {
+  return trx
+    .selectFrom('user')
+    .select('id')
+    .where(({ eb, or }) =>
+      or([eb('banned', '=', false), eb('banned', 'is', null), eb('banExpires', '<=', now)]),
+    )
 }
 
 /** Adds a member, and activates the organization if their session has none. */

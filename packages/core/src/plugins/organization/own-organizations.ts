@@ -4,7 +4,13 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id, oneTimeToken } from '../../endpoints/plain-schemas.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hashSecret } from '../../session/secret.ts'
-import { findMembership, findRole, joinOrganization, lockOrganizations } from './membership.ts'
+import {
+  findMembership,
+  findRole,
+  joinOrganization,
+  lockOrganizations,
+  selectUnbanned,
+} from './membership.ts'
 import { organizationResponse, toIso } from './plain-schemas.ts'
 import { CHANGES, organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -106,7 +112,8 @@ async function findInvitation(trx: AuthTransaction, { tokenHash, userId, now }: 
   const db = withOwnTables(trx)
   const query = db.selectFrom('invitation').select(['id', 'organizationId', 'role', 'email'])
   const unexpired = query.where('token', '=', tokenHash).where('expiresAt', '>', now)
-  const invitation = await unexpired.executeTakeFirst()
+  const senders = db.selectFrom('member').select('id').where('userId', 'in', selectUnbanned(trx, now))
+  const invitation = await unexpired.where('memberId', 'in', senders).executeTakeFirst()
   if (invitation === undefined) throw organizationError('INVITATION_INVALID')
   // Read from the locked row: the email may have changed since the caller was authenticated.
   const user = await db.selectFrom('user').select('email').where('id', '=', userId).executeTakeFirstOrThrow()

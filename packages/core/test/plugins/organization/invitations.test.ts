@@ -1,11 +1,14 @@
+import { banUser } from '@sallyport/core/auth'
 import { describe, expect, test } from 'vitest'
 import { hashSecret } from '../../../src/session/secret.ts'
 import { codeOf } from '../../support/code-of.ts'
 import { type OrganizationPerson, startOrganizationAuth } from '../../support/organization-auth.ts'
+import { testPostgres } from '../../support/postgres.ts'
 
 const WEEK_SECONDS = 7 * 24 * 60 * 60
 const auth = await startOrganizationAuth()
 const { api, db } = auth
+const postgres = await testPostgres()
 
 const address = () => `${crypto.randomUUID()}@example.com`
 const invite = (organizationId: string, email: string, { request }: OrganizationPerson, role = 'member') =>
@@ -212,6 +215,25 @@ describe('an invitation', () => {
     }
     expect(await codeOf(accept(delivery.token, guest))).toBe('TOO_MANY_ORGANIZATIONS')
   })
+})
+
+test.each([
+  ['SQLite', auth],
+  ['PostgreSQL', await startOrganizationAuth({ url: await postgres.createDatabase('app') })],
+])("an invitation isn't valid while its sender is banned, in %s", async (_name, { api, ...auth }) => {
+  const { id, owner, admin } = await auth.createCompany()
+  const guest = await auth.createPerson()
+  const invitation = { organizationId: id, email: guest.email, role: 'member', request: admin.request }
+  await api.inviteMember(invitation)
+  const { token } = await auth.takeInvitation()
+  const expires = new Date(auth.clock.now().getTime() + 60_000)
+  await banUser(admin.userId, auth.database, { now: auth.clock.now(), expires })
+  expect(await codeOf(api.acceptInvitation({ token, request: guest.request }))).toBe('INVITATION_INVALID')
+  const { invitations } = await api.listInvitations({ organizationId: id, request: owner.request })
+  expect(invitations).toHaveLength(1)
+  auth.clock.advance(60)
+  const { organization } = await api.acceptInvitation({ token, request: guest.request })
+  expect(organization.id).toBe(id)
 })
 
 test.each([
