@@ -38,6 +38,8 @@ export function inviteMember(
       // Only for callers who may invite: others must not use up the invitations to an address.
       if (ownRole !== null && mayManage(ownRole, role)) {
         const recipient = await hashSecret(email)
+        // One user could otherwise use up the overall limit, with many organizations.
+        await limit(`organization:recipient:by:${userId}:${recipient}`, limits.recipient)
         await limit(`organization:recipient:${organizationId}:${recipient}`, limits.recipient)
         await limit(`organization:recipient:${recipient}`, limits.recipientOverall)
       }

@@ -47,7 +47,7 @@ export interface OrganizationLimits {
   readonly creations: RateLimit
   /** Invitations by one user. @default 100 in an hour */
   readonly invitations: RateLimit
-  /** Invitations to one email address, by one organization. @default 5 in an hour */
+  /** Invitations to one email address, by one organization, and by one user. @default 5 in an hour */
   readonly recipient: RateLimit
   /** Invitations to one email address, by all organizations. @default 50 in an hour */
   readonly recipientOverall: RateLimit

@@ -297,4 +297,19 @@ describe('the limits', () => {
     expect(await codeOf(send(owner))).toBe('RATE_LIMITED')
     await send(admin)
   })
+
+  test('count the invitations of a user to an address, from all their organizations', async () => {
+    const limits = { recipient: one, recipientOverall: { points: 2, duration: 60 } }
+    const limited = await startOrganizationAuth({ limits })
+    const email = address()
+    const send = async ({ request }: OrganizationPerson) => {
+      const { organization } = await limited.api.createOrganization({ name: 'Acme', request })
+      await limited.api.inviteMember({ organizationId: organization.id, email, role: 'member', request })
+    }
+    const sender = await limited.createPerson()
+    await send(sender)
+    expect(await codeOf(send(sender))).toBe('RATE_LIMITED')
+    expect(await codeOf(send(sender))).toBe('RATE_LIMITED')
+    await send(await limited.createPerson())
+  })
 })
