@@ -5,13 +5,7 @@ import { renewSession } from '../../endpoints/renew-session.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import { redirectToApp } from './app-code.ts'
 import { oauthError } from './errors.ts'
-import {
-  findAccount,
-  findOrCreateAccount,
-  insertAccount,
-  type LinkedAccount,
-  requireAccount,
-} from './find-user.ts'
+import { findAccount, findOrCreateAccount, insertAccount, requireAccount } from './find-user.ts'
 import type { Finished, Flow } from './flow.ts'
 import { sendNotice } from './notices.ts'
 import type { Person, Proof } from './prove.ts'
@@ -69,15 +63,15 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
   const caller = await resumeSession(flow, context)
   const { userId } = caller.identity
   const now = context.config.now()
-  let linked: LinkedAccount | undefined
   const work = async (trx: AuthTransaction, record: RecordEvent) => {
     const known = await findAccount(trx, { provider, ...person })
     if (known !== undefined && known.userId !== userId) throw oauthError('ACCOUNT_TAKEN')
     await requireOwnEmail(trx, record, { userId, person, now })
-    linked = known ?? (await insertAccount(trx, record, { userId, person, provider, now }))
+    const linked = known ?? (await insertAccount(trx, record, { userId, person, provider, now }))
+    // In this transaction: if it failed after it, the session's new credentials would be lost.
+    await storeTokens(linked, tokens, { provider, context, db: trx })
   }
   const { cookies } = await renewSession(caller, { cause: 'factor-added', work })
-  if (linked !== undefined) await storeTokens(linked, tokens, { provider, context })
   sendNotice('account-linked', { userId, provider }, { ...context, ...settings })
   return { redirect: flow.redirectTo, cookies }
 }

@@ -1,6 +1,6 @@
 import type { TokenEndpointResponse } from 'openid-client'
 import { type AnyDatabase, toSessionDatabase } from '../../database/database.ts'
-import { toNullableDate } from '../../database/schema/kysely-tables.ts'
+import { type AuthKysely, toNullableDate } from '../../database/schema/kysely-tables.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import type { EncryptionKeys } from '../../keys/encryption-keys.ts'
 import { oauthError } from './errors.ts'
@@ -28,16 +28,23 @@ export interface StoredTokens {
   refreshToken(): Promise<string | null>
 }
 
+interface Storing {
+  readonly provider: Provider
+  readonly context: EndpointContext
+  /** @default the context's, in no transaction */
+  readonly db?: AuthKysely
+}
+
 /** Stores the tokens of an account, encrypted; without keys, it stores nothing. */
 export async function storeTokens(
   { id: accountId, userId }: LinkedAccount,
   tokens: TokenEndpointResponse,
-  { provider, context }: { provider: Provider; context: EndpointContext },
+  { provider, context, db = context.database.db }: Storing,
 ): Promise<void> {
-  const { encryptionKeys, database, config } = context
+  const { encryptionKeys, config } = context
   if (encryptionKeys === null) return
   const update = await encryptTokens(tokens, { userId, provider, encryptionKeys }, config.now())
-  await withOwnTables(database.db)
+  await withOwnTables(db)
     .insertInto('oauthToken')
     .values({ refreshToken: null, scope: '', ...update, accountId })
     // Some providers return a refresh token at the first sign-in only.

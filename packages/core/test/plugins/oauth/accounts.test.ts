@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readAudit } from '../../support/read-audit.ts'
 import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
@@ -39,6 +40,16 @@ describe('linking a provider', () => {
     const laptop = open()
     await laptop.go('signInOauth')
     expect((await laptop.call('getSession')).body.user.id).toBe(user.userId)
+  })
+
+  test("changes nothing if the provider's tokens can't be stored", async () => {
+    const fails = sql`create trigger fails before insert on "oauthToken" begin select raise(abort, 'full'); end`
+    await fails.execute(auth.db)
+    expect((await browser.go('linkAccount')).page).toBe('/sign-in?error=INTERNAL_ERROR')
+    await sql`drop trigger fails`.execute(auth.db)
+    expect(await providersOf()).toEqual(['credential'])
+    expect((await browser.call('token')).status).toBe('200')
+    expect((await browser.go('linkAccount')).page).toBe('/home')
   })
 
   test('works after the JWT has expired at the provider', async () => {
