@@ -15,10 +15,11 @@ export function observed(
   return { ...database, hooks, onEvent: definition.config.onEvent }
 }
 
-/** Ends the sign-ins that a former password began. */
+/** Ends the sign-ins that a former password or email began. */
 const endChallenges: ChangeHook = async (event, trx) => {
   const isOver =
     event.type === 'user.password-changed' ||
+    event.type === 'user.email-changed' ||
     event.type === 'user.email-change-undone' ||
     event.type === 'user.deleted'
   if (isOver) await deleteChallenges(trx, event.userId)

@@ -69,6 +69,14 @@ describe('a user with a second factor', () => {
     expect(await send(challenge, code)).toBe('400 CHALLENGE_INVALID')
   })
 
+  test('is not signed in by a challenge from before a change of the email', async () => {
+    const challenge = await challengeOf(user.email)
+    const email = `${crypto.randomUUID()}@example.com`
+    const token = await insertLink(auth, { userId: user.userId, email, kind: 'change-email' })
+    expect((await open().call('verifyEmail', { token })).status).toBe('200')
+    expect(await send(challenge, code)).toBe('400 CHALLENGE_INVALID')
+  })
+
   test('is not signed in by a challenge from before an admin removed the factor', async () => {
     const challenge = await challengeOf(user.email)
     const { email } = await auth.createUser({ role: 'admin' })
