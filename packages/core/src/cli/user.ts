@@ -99,7 +99,8 @@ export async function findUser(
   return user
 }
 
-const asStored = (email: string) => email.trim().toLowerCase()
+/** Converts ASCII letters only: the Kelvin sign would become a `k`, and the address that of another user. */
+const asStored = (email: string) => email.trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 export function unchanged(reason: string): CommanderError {
   return new CommanderError(EXIT_UNCHANGED, 'NOTHING_CHANGED', `Nothing changed. ${reason}`)

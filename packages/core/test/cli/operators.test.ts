@@ -234,6 +234,9 @@ describe('sallyport user promote and list', () => {
       code: 1,
       stderr: 'No user has the email eve@example.com. Run "sallyport user list".\n',
     })
+    // The Kelvin sign, which is a `k` in lower case.
+    await insertUser(app, 'kate@example.com')
+    expect(await runShared(app, ['user', 'promote', '\u212aate@example.com'])).toMatchObject({ code: 1 })
   })
 
   test('list shows the users that match, and records the read', async ({ expect }) => {

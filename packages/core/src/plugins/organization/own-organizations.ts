@@ -4,6 +4,7 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id, oneTimeToken } from '../../endpoints/plain-schemas.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hashSecret } from '../../session/secret.ts'
+import { emailAddress } from '../internal.ts'
 import {
   findMembership,
   findRole,
@@ -117,6 +118,7 @@ async function findInvitation(trx: AuthTransaction, { tokenHash, userId, now }: 
   if (invitation === undefined) throw organizationError('INVITATION_INVALID')
   // Read from the locked row: the email may have changed since the caller was authenticated.
   const user = await db.selectFrom('user').select('email').where('id', '=', userId).executeTakeFirstOrThrow()
-  if (user.email.trim().toLowerCase() !== invitation.email) throw organizationError('INVITATION_FOR_ANOTHER')
+  const { data: email } = z.safeParse(emailAddress, user.email)
+  if (email !== invitation.email) throw organizationError('INVITATION_FOR_ANOTHER')
   return invitation
 }

@@ -98,6 +98,8 @@ describe('an invalid body is 400 with its fields, and changes nothing', () => {
     ['sign-up', { ...account, email: 'ada@localhost' }, ['email']],
     ['sign-up', { ...account, email: 'ada@example.com, eve@example.com' }, ['email']],
     ['sign-up', { ...account, email: 'ada @example.com' }, ['email']],
+    // The Kelvin sign, which is a `k` in lower case.
+    ['sign-up', { ...account, email: '\u212aate@example.com' }, ['email']],
     ['sign-up', { ...account, email: `${'x'.repeat(320)}@example.com` }, ['email']],
     ['sign-up', { ...account, email: ['ada@example.com'] }, ['email']],
     ['sign-up', { ...account, password: 'seven.7' }, ['password']],

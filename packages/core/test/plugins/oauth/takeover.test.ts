@@ -55,6 +55,13 @@ describe('a first sign-in with the email of a user', () => {
     await expect.poll(() => emails).toContainEqual(expect.objectContaining(notice))
   })
 
+  test('is rejected if it is another mailbox, whose Kelvin sign is a k in lower case', async () => {
+    await createVerifiedUser(`k${ada.email}`)
+    acme.person = { ...ada, email: `\u212a${ada.email}` }
+    expect((await browser.go('signInOauth')).page).toBe(UNVERIFIED)
+    expect(browser.cookie).toBe('')
+  })
+
   test('links the provider as a way to sign in, and leaves the sessions of the user as they are', async () => {
     const userId = await createVerifiedUser(ada.email)
     const laptop = open()

@@ -120,6 +120,16 @@ describe('an invitation', () => {
     expect((await accept(delivery.token, guest)).organization.id).toBe(id)
   })
 
+  test('is not for another mailbox, whose Kelvin sign is a k in lower case', async () => {
+    const { id, owner } = await auth.createCompany()
+    const guest = await auth.createPerson()
+    await invite(id, `k${guest.email}`, owner)
+    const { token } = await auth.takeInvitation()
+    const email = `\u212a${guest.email}`
+    await db.updateTable('user').set({ email }).where('id', '=', guest.userId).execute()
+    expect(await codeOf(accept(token, guest))).toBe('INVITATION_FOR_ANOTHER')
+  })
+
   test("uses the account's current email", async () => {
     const { guest, delivery } = await createInvitation()
     await db.updateTable('user').set({ email: address() }).where('id', '=', guest.userId).execute()
