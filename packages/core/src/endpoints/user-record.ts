@@ -17,8 +17,8 @@ export const userFields: { readonly [Name in keyof UserResponse]: z.ZodMiniType<
 }
 
 /**
- * The name of a person or an organization. Pages and emails contain it, so it has no line breaks, no hidden
- * or reordering characters, and nothing that mail programs turn into a link.
+ * The name of a person, an organization, or a passkey. Pages and emails contain it, so it has no line breaks,
+ * no hidden or reordering characters, and nothing that mail programs turn into a link.
  */
 export const userName: z.ZodMiniType<string> = z.string().check(
   z.trim(),

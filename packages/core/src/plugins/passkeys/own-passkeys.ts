@@ -1,18 +1,13 @@
 import * as z from 'zod/mini'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { anyQuery, done } from '../../endpoints/plain-schemas.ts'
+import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
 import { credentialId } from './responses.ts'
 import { passkeyError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
-export const passkeyName: z.ZodMiniType<string> = z.string().check(
-  z.trim(),
-  z.minLength(1),
-  z.maxLength(64),
-  // PostgreSQL rejects it.
-  z.refine((text) => !text.includes('\0')),
-)
+export const passkeyName: z.ZodMiniType<string> = userName.check(z.maxLength(64))
 
 export interface PasskeyResponse {
   /** The credential id, in base64url. */

@@ -162,6 +162,21 @@ describe('several passkeys', () => {
     expect(await namesOf(ada)).toEqual(['Pixel', 'Laptop'])
   })
 
+  test.each([
+    ['is empty', ' '],
+    ['is too long', 'x'.repeat(65)],
+    ['has a line break', 'Laptop\nBcc: eve@example'],
+    ['reorders the text', 'Lap\u202epot'],
+    ['is a link', 'https://evil.example/x'],
+  ])('reject a name that %s', async (_what, name) => {
+    const invalid = { status: '400 INVALID_INPUT', body: { fields: ['name'] } }
+    const { body } = await ada.call('createPasskeyOptions')
+    const response = new Authenticator().create(body)
+    expect(await ada.call('addPasskey', { response, name })).toMatchObject(invalid)
+    expect(await ada.call('renamePasskey', { id: response.id, name })).toMatchObject(invalid)
+    expect((await ada.call('addPasskey', { response, name: 'x'.repeat(64) })).status).toBe('200')
+  })
+
   test('of another user can be neither renamed nor removed', async () => {
     const laptop = new Authenticator()
     await ada.addPasskey(laptop)
