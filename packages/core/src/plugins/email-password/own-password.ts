@@ -38,7 +38,8 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
       await confirmPassword(currentPassword, context, settings)
       const now = context.config.now()
       const { onEvent } = context.database
-      const password = await hashNewPassword(newPassword, { user, rules: settings, now, onEvent })
+      const asOwner = { user, rules: settings, now, onEvent, requester: 'known' } as const
+      const password = await hashNewPassword(newPassword, asOwner)
       const device = await readDevice(context)
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await setPassword(trx, { userId, password, now })

@@ -7,7 +7,7 @@ import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import { isMadeOfContext } from './context-words.ts'
 import type { OtherHash, OtherHashName } from './other-hashes.ts'
-import { hashPassword } from './password.ts'
+import { hashPassword, type Requester } from './password.ts'
 import type { SendEmail } from './send-email.ts'
 
 export const EMAIL_PASSWORD_ERRORS = {
@@ -142,17 +142,19 @@ type NewPassword = Pick<ChosenPassword, 'user'> & {
   rules: PasswordRules
   now: Date
   onEvent: EventListener | undefined
+  /** @default 'unknown' */
+  requester?: Requester
 }
 
 /** Checks and hashes a password. @throws EndpointError `PASSWORD_TOO_COMMON`, or from `checkPassword` */
 export async function hashNewPassword(
   password: string,
-  { user, rules: { appName, checkPassword }, now, onEvent }: NewPassword,
+  { user, rules: { appName, checkPassword }, now, onEvent, requester }: NewPassword,
 ): Promise<string> {
   if (isMadeOfContext(password, { ...user, appName }) || (await isCommonPassword(password)))
     throw emailPasswordError('PASSWORD_TOO_COMMON')
   const event = { type: 'email-password:check-skipped', at: now, userId: user.id, actorId: null } as const
   const reportSkipped = (cause: string) => emit({ ...event, detail: { cause } }, onEvent)
   await checkPassword?.({ password, user, reportSkipped })
-  return hashPassword(password)
+  return hashPassword(password, requester)
 }

@@ -10,6 +10,7 @@ import {
   type Requester,
   verifyPassword,
 } from '../../../src/plugins/email-password/password.ts'
+import { openBrowser } from '../../support/open-browser.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 
 /** What argon2 was asked to verify, and a way to block it. */
@@ -169,6 +170,30 @@ describe('password hashing is queued', () => {
     expect((await answers()).at(-1)).toBe('SESSIONS_UNAVAILABLE')
     expect(await Promise.all(known)).toEqual(['accepted', 'accepted'])
     expect(await unknown).toBe('SESSIONS_UNAVAILABLE')
+  })
+
+  test('and a signed-in user can change the password while unknown requesters are rejected', async () => {
+    // After the check, and before the new password is hashed.
+    const checked = Promise.withResolvers<void>()
+    const auth = await createTestAuth({ emailPassword: { checkPassword: async () => checked.resolve() } })
+    const { email } = await auth.createUser()
+    const browser = openBrowser(auth)
+    await browser.signIn(email)
+    const confirmed = Promise.withResolvers<void>()
+    argon2.gate = confirmed.promise
+    const passwords = { currentPassword: TEST_PASSWORD, newPassword: 'another horse battery staple' }
+    const changed = browser.call('changePassword', passwords)
+    await vi.waitFor(() => expect(argon2.running).toBe(1))
+    const { release, answers } = await begin(150, 'known')
+    confirmed.resolve()
+    await checked.promise
+    const unknown = reasonOf(hashPassword('x'))
+    await new Promise((resolve) => setImmediate(resolve))
+    release()
+    expect((await changed).status).toBe('200')
+    expect(await unknown).toBe('SESSIONS_UNAVAILABLE')
+    await answers()
+    await auth.close()
   })
 })
 
