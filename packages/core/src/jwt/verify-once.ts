@@ -37,13 +37,16 @@ export function verifyProof(token: string, proof: Proof, config: AuthConfig): Pr
       sessionId,
       keyId,
       version = null,
-    } = await orUnavailable(() => proof.verify(token), config)
+    } = await withLookupTimeout(() => proof.verify(token), config)
     return { userId, sessionId, keyId, version, issuer: config.issuer, expiresAt: NEVER }
   })
 }
 
 /** Runs a proof or a lookup. Throws `SESSIONS_UNAVAILABLE` if it throws, rejects, or times out. */
-export async function orUnavailable<Value>(work: () => Promise<Value>, config: AuthConfig): Promise<Value> {
+export async function withLookupTimeout<Value>(
+  work: () => Promise<Value>,
+  config: AuthConfig,
+): Promise<Value> {
   try {
     return await withDeadline(work(), config.lookupTimeoutMs)
   } catch (cause) {

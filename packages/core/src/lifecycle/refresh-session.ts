@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../config.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
-import { orUnavailable } from '../jwt/verify-once.ts'
+import { withLookupTimeout } from '../jwt/verify-once.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { isInGrace, renewalOf } from '../session/lifetime.ts'
@@ -136,5 +136,5 @@ export function findToken(
   { sessions }: SessionDatabase,
   config: AuthConfig,
 ): Promise<SessionToken | null> {
-  return orUnavailable(() => sessions.findToken(sessionId), config)
+  return withLookupTimeout(() => sessions.findToken(sessionId), config)
 }

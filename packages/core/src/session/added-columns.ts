@@ -74,8 +74,8 @@ export function addedLists({ session, user }: AddedColumns): AddedLists | null {
   return lists.session.length + lists.user.length === 0 ? null : lists
 }
 
-/** Adds columns to a session or user, from their place in a row. Its own members stay as they are. */
-export function addColumns(
+/** Adds the values of columns to a session or user, from their place in a row. Keeps its own members. */
+export function addValues(
   target: Record<string, unknown>,
   columns: ColumnList,
   { values, from }: { values: readonly unknown[]; from: number },

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { verifyJwt } from '../jwt/verify-jwt.ts'
-import { orUnavailable, verifyProof } from '../jwt/verify-once.ts'
+import { verifyProof, withLookupTimeout } from '../jwt/verify-once.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readCredentials } from '../request/credentials.ts'
 import { checkOrigin, type OriginRequest, type RequestKind } from '../request/origin.ts'
@@ -51,7 +51,7 @@ async function verifyCredentials(
 ): Promise<Identity> {
   const { proof } = config
   const loading = proof?.ready?.()
-  if (loading !== undefined) await orUnavailable(() => loading, config)
+  if (loading !== undefined) await withLookupTimeout(() => loading, config)
   const credentials = readCredentials(request.header, config)
   const { transport, token, sessionCookie } = credentials
   if (transport === 'cookie' && (token !== null || sessionCookie !== null)) checkOrigin(request, kind, config)

@@ -1,4 +1,4 @@
-import { type AddedLists, addColumns } from './added-columns.ts'
+import { type AddedLists, addValues } from './added-columns.ts'
 import { readDate } from './read-date.ts'
 import type { SessionKey, SessionUser, StoredSession } from './session.ts'
 
@@ -62,8 +62,8 @@ export function sessionOf(
 ): StoredSession {
   const session = ownMembers(key, values)
   if (added === null) return session
-  addColumns(session, added.session, { values, from: OWN_COLUMNS })
-  addColumns(session.user, added.user, { values, from: OWN_COLUMNS + added.session.length })
+  addValues(session, added.session, { values, from: OWN_COLUMNS })
+  addValues(session.user, added.user, { values, from: OWN_COLUMNS + added.session.length })
   return session
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import {
-  addColumns,
   addedLists,
+  addValues,
   decodeColumn,
   NO_COLUMNS,
   storedColumns,
@@ -101,6 +101,6 @@ test('added columns come from their places, and a missing one is null', () => {
     ['d', 'text'],
     ['e', 'text'],
   ] as const
-  addColumns(target, list, { values: ['skipped', 's2', 1, 'x'], from: 1 })
+  addValues(target, list, { values: ['skipped', 's2', 1, 'x'], from: 1 })
   expect(target).toEqual({ id: 's1', c: true, d: 'x', e: null })
 })
