@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { LOCK_TIMEOUT } from '../schema/change-tables.ts'
 import type { AuthKysely } from '../schema/kysely-tables.ts'
 import { sqlState } from './drivers/errors.ts'
 
 /** The SQLSTATEs of a missing right, and of a statement after Kysely's migrator has caught that error. */
 export const PERMISSION_DENIED = '42501'
 const TRANSACTION_ABORTED = '25P02'
-/** The SQLSTATE of a lock that wasn't free in time. */
-export const LOCK_TIMEOUT = '55P03'
 
 interface Fault {
   readonly fault: unknown
@@ -46,9 +45,9 @@ export async function toGrantError(
   return problem === null ? error : new ConfigurationError(problem, { cause: error })
 }
 
-/** Returns the SQLSTATE of an error or of its cause. */
+/** Returns the SQLSTATE of an error or of its causes. */
 export function stateOf(error: unknown): string | null {
-  return sqlState(error) ?? (error instanceof Error ? sqlState(error.cause) : null)
+  return sqlState(error) ?? (error instanceof Error ? stateOf(error.cause) : null)
 }
 
 /** Returns the statements that give the current role the rights to create the schema and the triggers. */

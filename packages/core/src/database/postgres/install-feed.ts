@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { changeTables } from '../schema/change-tables.ts'
 import type { AuthKysely } from '../schema/kysely-tables.ts'
 import { quote } from '../schema/mapping.ts'
 import { CREATING, createInternalTables, type MigrationDialect } from '../schema/migrations.ts'
 import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../schema/postgres-triggers.ts'
 import { type FeedState, findTables, type NamedTriggers, readFeedState } from './feed-state.ts'
-import { explain, LOCK_TIMEOUT, PERMISSION_DENIED, stateOf } from './install-faults.ts'
-
-/** Creating a trigger waits for every open transaction of its table, and new ones wait for it. */
-const LOCK_TIMEOUT_MS = 500
-const MAX_ATTEMPTS = 5
+import { explain, PERMISSION_DENIED, stateOf } from './install-faults.ts'
 
 export interface FeedOptions extends WatchedColumns {
   /** If true, a missing right is a warning. @default with a mapping */
@@ -79,25 +75,11 @@ async function install(
     }
   })
   for (const { logFunction, triggers } of watched) {
-    await retryLocks(() =>
-      db.transaction().execute(async (trx) => {
-        await sql`select pg_advisory_xact_lock(${CREATING})`.execute(trx)
-        await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx)
-        for (const { name, event } of triggers)
-          await sql`create or replace trigger ${sql.id(name)} ${sql.raw(event)}
-            execute function ${sql.id(schema, logFunction)}()`.execute(trx)
-      }),
-    )
-  }
-}
-
-async function retryLocks(attempt: () => Promise<void>): Promise<void> {
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (stateOf(error) !== LOCK_TIMEOUT || attempts === MAX_ATTEMPTS) throw error
+    const change = async (trx: AuthKysely) => {
+      for (const { name, event } of triggers)
+        await sql`create or replace trigger ${sql.id(name)} ${sql.raw(event)}
+          execute function ${sql.id(schema, logFunction)}()`.execute(trx)
     }
-    await sleep(LOCK_TIMEOUT_MS)
+    await changeTables(db, types, { key: CREATING, change })
   }
 }

@@ -9,6 +9,7 @@ import type { Row } from '../../session/session-row.ts'
 import { restoringLimits, storedLimits } from '../limits.ts'
 import { requireOwnWrites } from '../own-writes.ts'
 import { restoringDialect, type TableRestorer } from '../restore-tables.ts'
+import { lockSettings } from '../schema/change-tables.ts'
 import { type Expected, inspect } from '../schema/inspect.ts'
 import type { AuthKysely } from '../schema/kysely-tables.ts'
 import type { StoreMapping } from '../schema/mapping.ts'
@@ -51,7 +52,7 @@ export async function openNode<Result>(
   prepare: (node: Node) => Promise<Result>,
 ): Promise<Result> {
   const connector = await connectPostgres(source, options)
-  const types = postgresTypes(connector.schema)
+  const types = { ...postgresTypes(connector.schema), ...lockSettings(options.statementTimeoutMs) }
   const restorer: TableRestorer = {
     internal: types,
     restore: (db) => installFeed(db, types, options),

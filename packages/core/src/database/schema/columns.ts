@@ -7,6 +7,7 @@ import {
   storedColumns,
 } from '../../session/added-columns.ts'
 import type { SessionDatabase } from '../session-database.ts'
+import { changeTables } from './change-tables.ts'
 import { readColumnNames } from './inspect.ts'
 import type { AuthKysely } from './kysely-tables.ts'
 import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
@@ -43,16 +44,15 @@ export async function addColumns(
   if (Object.keys({ ...columns.user, ...columns.session }).length === 0) return []
   // `ALTER TABLE` blocks on every open transaction, so skip it when nothing is missing.
   if ((await missingColumns(db, types, columns)).length === 0) return []
-  return db.transaction().execute(async (trx) => {
-    // In SQLite, a transaction locks the whole file.
-    if (types.engine === 'postgres') await sql`select pg_advisory_xact_lock(${ADDING_COLUMNS})`.execute(trx)
+  const change = async (trx: AuthKysely) => {
     const missing = await missingColumns(trx, types, columns)
     for (const { table, name, shape } of missing) {
       const column = sql`${sql.ref(name)} ${declaration(shape, types)}`
       await sql`alter table ${sql.table(table)} add column ${column}`.execute(trx)
     }
     return missing.map(({ table, name }) => `${table}.${name}`)
-  })
+  }
+  return changeTables(db, types, { key: ADDING_COLUMNS, change })
 }
 
 /** The key of the advisory lock under which processes add columns. */

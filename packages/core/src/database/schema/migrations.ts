@@ -1,6 +1,7 @@
 import { type Kysely, type SchemaModule, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { adoptTables, readColumns } from './adopt-tables.ts'
+import { changeTables, type LockSettings } from './change-tables.ts'
 import { type ColumnTypes, createStatements } from './create-table.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
 import type { AuthKysely } from './kysely-tables.ts'
@@ -9,7 +10,7 @@ import { revocationLogStatements } from './revocation-log.ts'
 import { INTERNAL_TABLES, USER_TABLES } from './tables.ts'
 
 /** The types and names that differ between databases. */
-export interface MigrationDialect extends InternalNames, ColumnTypes {}
+export interface MigrationDialect extends InternalNames, ColumnTypes, LockSettings {}
 
 /** ISO 8601 text, and 0 or 1. */
 export const sqliteTypes: MigrationDialect = {
@@ -79,14 +80,13 @@ export async function migrate(
   const known = await migrator(db).getMigrations()
   // A start doesn't wait for another process that writes.
   if (known.every(({ executedAt }) => executedAt !== undefined)) return { applied: [] }
-  return db.transaction().execute(async (trx) => {
-    // In SQLite, a transaction locks the whole file.
-    if (dialect.engine === 'postgres') await sql`select pg_advisory_xact_lock(${CREATING})`.execute(trx)
+  const change = async (trx: AuthKysely) => {
     const { error, results = [] } = await migrator(trx).migrateToLatest()
     if (error !== undefined) throw error
     const applied = results.filter(({ status }) => status === 'Success')
     return { applied: applied.map(({ migrationName }) => migrationName) }
-  })
+  }
+  return changeTables(db, dialect, { key: CREATING, change })
 }
 
 /** The key of the advisory lock under which processes migrate, and create our schema and triggers. */

@@ -1,0 +1,64 @@
+import { sql } from 'kysely'
+import { ConfigurationError } from '../../protocol/errors.ts'
+import type { AuthKysely } from './kysely-tables.ts'
+import type { Engine } from './mapping.ts'
+
+const LOCK_TIMEOUT_MS = 500
+const DEFAULT_ATTEMPTS = 5
+const MAX_ATTEMPTS = 60
+
+/** PostgreSQL's code for a lock that wasn't free in time. */
+export const LOCK_TIMEOUT = '55P03'
+
+export interface LockSettings {
+  /** How often a change of tables is attempted while other transactions hold them. @default 5 */
+  readonly lockAttempts?: number
+}
+
+/** Returns the settings for changes that wait about as long as a statement may take, up to a minute. */
+export function lockSettings(statementTimeoutMs: number | undefined): LockSettings {
+  if (statementTimeoutMs === undefined) return {}
+  return { lockAttempts: Math.min(Math.ceil(statementTimeoutMs / (2 * LOCK_TIMEOUT_MS)), MAX_ATTEMPTS) }
+}
+
+interface TableChange<Result> {
+  /** The key of the advisory lock under which processes make this change. */
+  readonly key: number
+  readonly change: (trx: AuthKysely) => Promise<Result>
+}
+
+/**
+ * Changes tables in a transaction. In PostgreSQL, a change waits for the open transactions of a table, and
+ * lookups wait for the change. So it waits only briefly, lets them run, and tries again.
+ * @throws ConfigurationError if another transaction still holds a table after the last attempt
+ */
+export async function changeTables<Result>(
+  db: AuthKysely,
+  { engine, lockAttempts = DEFAULT_ATTEMPTS }: { readonly engine: Engine } & LockSettings,
+  { key, change }: TableChange<Result>,
+): Promise<Result> {
+  // In SQLite, a transaction locks the whole file.
+  if (engine === 'sqlite') return db.transaction().execute(change)
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await db.transaction().execute(async (trx) => {
+        await sql`select pg_advisory_xact_lock(${key})`.execute(trx)
+        // Only now, since other processes may hold the advisory lock for longer.
+        await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx)
+        return change(trx)
+      })
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      if (attempts >= lockAttempts) throw new ConfigurationError(HELD, { cause: error })
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOCK_TIMEOUT_MS))
+  }
+}
+
+const HELD =
+  'Another transaction holds a table that must change. Find it with "select pid, state, query from pg_stat_activity order by xact_start", end it, and try again.'
+
+function isLockTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return ('code' in error && error.code === LOCK_TIMEOUT) || isLockTimeout(error.cause)
+}

@@ -1,0 +1,104 @@
+import { ConfigurationError } from '@sallyport/core'
+import type { AuthPlugin } from '@sallyport/core/auth'
+import { openPostgres } from '@sallyport/core/postgres'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { lockSettings } from '../../../src/database/schema/change-tables.ts'
+import { migratePlugins } from '../../../src/database/schema/columns.ts'
+import { closeLater, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { testPostgres } from '../../support/postgres.ts'
+import { storeSession } from '../../support/stored-sessions.ts'
+import { until } from '../../support/until.ts'
+
+const kind = postgresKind(await testPostgres())
+
+/** Two attempts. */
+const OPTIONS = { statementTimeoutMs: 2_000 }
+const columns = { user: { locale: { type: 'text' } }, session: {} } as const
+
+const shapes: AuthPlugin = {
+  id: 'shapes',
+  migrations: {
+    '0001_shape': (schema) => schema.alterTable('session').addColumn('shape', 'text').execute(),
+  },
+}
+
+/** Opens a transaction that has read both tables, as `pg_dump` does. Returns what ends it. */
+async function readInTransaction({ url }: TestDatabase): Promise<() => Promise<void>> {
+  const reader = new pg.Client(url)
+  await reader.connect()
+  onTestFinished(() => reader.end())
+  await reader.query('begin; select from "user", session')
+  return async () => void (await reader.query('commit'))
+}
+
+/** Returns how many statements wait for a lock. */
+const waiting = async ({ rows }: TestDatabase) =>
+  (await rows(`select from pg_locks where not granted and locktype = 'relation'`)).length
+
+const CHANGES = [
+  [
+    'a start with a new column',
+    async ({ url }) => closeLater(await openPostgres(url, { ...OPTIONS, columns })),
+  ],
+  [
+    'a plugin that changes a table',
+    async ({ url }) => migratePlugins([shapes], closeLater(await openPostgres(url, OPTIONS))),
+  ],
+] satisfies [string, (database: TestDatabase) => Promise<unknown>][]
+
+describe.each(CHANGES)('%s, while a transaction has read the tables', (_name, change) => {
+  async function setUp() {
+    const database = await kind.create()
+    const { sessions } = await database.open()
+    const key = await storeSession(database)
+    const end = await readInTransaction(database)
+    return { database, find: () => sessions.findSession(key), end }
+  }
+
+  test('gives up with the statement that finds it, and lookups go on', async () => {
+    const { database, find } = await setUp()
+    let isOver = false
+    const changing = change(database).finally(() => {
+      isOver = true
+    })
+    changing.catch(() => {})
+    while (!isOver) expect(await find()).not.toBeNull()
+    await expect(changing).rejects.toThrow(ConfigurationError)
+    await expect(changing).rejects.toThrow('from pg_stat_activity')
+  })
+
+  test('succeeds if that ends between two attempts', async () => {
+    const { database, end } = await setUp()
+    const changing = change(database)
+    await until(async () => (await waiting(database)) > 0)
+    await until(async () => (await waiting(database)) === 0)
+    await end()
+    await changing
+  })
+})
+
+test('another process may take longer under the advisory lock', async () => {
+  const database = await kind.create()
+  await (await database.open()).close()
+  const other = new pg.Client(database.url)
+  await other.connect()
+  onTestFinished(() => other.end())
+  await other.query('begin; select pg_advisory_xact_lock(7255301)')
+  await other.query(`set local statement_timeout = 0`)
+  const opening = openPostgres(database.url, { ...OPTIONS, columns })
+  opening.catch(() => {})
+  // Longer than both attempts wait for a table.
+  await other.query('select pg_sleep(1.6)')
+  await other.query('commit')
+  closeLater(await opening)
+})
+
+test.each([
+  [undefined, undefined],
+  [500, 1],
+  [5_000, 5],
+  [60 * 60 * 1000, 60],
+])('with a statement timeout of %s ms, a change is attempted %s times', (timeoutMs, lockAttempts) => {
+  expect(lockSettings(timeoutMs).lockAttempts).toBe(lockAttempts)
+})
