@@ -13,10 +13,11 @@ import { type SessionLocks, type SessionSql, tokenStatement } from '../find-sess
 import { UNDEFINED_TABLE } from '../restore-tables.ts'
 import type { StoreMapping } from '../schema/mapping.ts'
 import type { PostgresConnector } from './connect.ts'
-import type { LookupConnection, Query, Statement, StatementResult } from './drivers/driver.ts'
+import type { LookupConnection, PostgresDriver, Statement, StatementResult } from './drivers/driver.ts'
 import { orUnavailable, sqlState } from './drivers/errors.ts'
 import { onPrimary } from './drivers/primary.ts'
 import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
+import { rowSecurity } from './row-security.ts'
 import { sharedLookups } from './shared-lookups.ts'
 import { statementName } from './statement-names.ts'
 
@@ -66,6 +67,7 @@ export function postgresLookups(
   const batch = statementOf(batchStatement(sql, ids))
   const added = addedLists(columns)
   const dedicated = limits.parallel === 1 ? driver.openLookups : undefined
+  const { requireAllRows } = rowSecurity(driver, { sql, columns })
 
   function run<Row>(
     { lookUp }: LookupConnection,
@@ -86,7 +88,9 @@ export function postgresLookups(
     if (key !== undefined && keys.length === 1) {
       const { rows } = await run<LookupValues>(connection, single, [key.sessionId, key.userId])
       const [row] = rows
-      return [row === undefined ? null : sessionOf(key, row, added)]
+      if (row !== undefined) return [sessionOf(key, row, added)]
+      if (!connection.rejectsHiddenRows) await requireAllRows(connection.query)
+      return [null]
     }
     const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
     const { rows } = await run<[place: number, ...LookupValues]>(connection, batch, values)
@@ -95,6 +99,7 @@ export function postgresLookups(
       const key = keys[place - 1]
       if (key !== undefined) sessions[place - 1] = sessionOf(key, values, added)
     }
+    if (!connection.rejectsHiddenRows && sessions.includes(null)) await requireAllRows(connection.query)
     return sessions
   }
 
@@ -119,15 +124,24 @@ function ignoreMissingTable(error: unknown): void {
 }
 
 /** Reads what the token endpoint needs from our own table `session`. */
-export function postgresTokens(query: Query, mapping?: StoreMapping): SessionStore['findToken'] {
+export function postgresTokens(
+  driver: PostgresDriver,
+  lookup: SessionLocks,
+  mapping?: StoreMapping,
+): SessionStore['findToken'] {
+  const { requireAllRows } = rowSecurity(driver, lookup)
   const text = `${tokenStatement('postgres', mapping)}$1`
   const name = statementName('token', text)
   return async (sessionId) => {
     if (!isIdOf('text', sessionId)) return null
-    const { rows } = await orUnavailable(query<SessionToken>({ name, text, values: [sessionId] }))
+    const { rows } = await orUnavailable(driver.query<SessionToken>({ name, text, values: [sessionId] }))
     const [row] = rows
+    if (row === undefined) {
+      await requireAllRows()
+      return null
+    }
     // The driver reads `infinity` as a number.
-    return row === undefined ? null : { ...row, expiresAt: new Date(row.expiresAt) }
+    return { ...row, expiresAt: new Date(row.expiresAt) }
   }
 }
 

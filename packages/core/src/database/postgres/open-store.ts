@@ -14,6 +14,7 @@ import type { FeedState } from './feed-state.ts'
 import { readIdTypes } from './ids.ts'
 import { installFeed } from './install-feed.ts'
 import { openNode, startNode, watchNode } from './node.ts'
+import { rowSecurity } from './row-security.ts'
 
 /**
  * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
@@ -40,11 +41,14 @@ export function openPostgresStore(
   const { mapping, columns = NO_COLUMNS } = options
   return openNode(source, options, async ({ kysely, connector, types, restorer }) => {
     const { query } = connector.driver
-    const check = () =>
-      checkMapping('postgres', options, async (statement) => {
+    const tables = { sql: sessionSql('postgres', mapping, columns), columns }
+    const check = async () => {
+      await checkMapping('postgres', options, async (statement) => {
         const { rows } = await query<Row>({ text: statement })
         return rows[0]
       })
+      await rowSecurity(connector.driver, tables).check()
+    }
     const expected = expectedOfStore(types, options)
     await offerInspection({ db: kysely, expectedWith: () => expected, check })
     const ids = await readIdTypes(query, namesOf('postgres', mapping))
@@ -55,7 +59,7 @@ export function openPostgresStore(
       console.warn(NOT_INSTALLED)
       return NO_FEED
     })
-    const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
+    const lookup = { ...tables, ids }
     const { findSession, close, ...store } = await startNode({ kysely, connector, restorer, state }, lookup)
     const stopPruning = pruneFeedHourly(kysely, 'postgres')
     const stopWatching = await watchNode({ kysely, restorer, state, expected })

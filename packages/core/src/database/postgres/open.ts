@@ -14,6 +14,7 @@ import { postgresTokens } from './find-session.ts'
 import { toGrantError } from './install-faults.ts'
 import { installFeed } from './install-feed.ts'
 import { openNode, startNode, watchNode } from './node.ts'
+import { rowSecurity } from './row-security.ts'
 
 /**
  * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Every node opens it, and
@@ -37,21 +38,23 @@ export async function openPostgres(
     source,
     { ...options, mapping, columns, plugins },
     async ({ kysely, connector, types, restorer }) => {
+      const ids = { session: 'text', user: 'text' } as const
+      const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
+      const { check } = rowSecurity(connector.driver, lookup)
       const expectedWith = (pluginTables: Tables = {}) =>
         expectedOfDatabase(types, { pluginTables, columns, migrates, names })
-      await offerInspection({ db: kysely, expectedWith })
+      await offerInspection({ db: kysely, expectedWith, check })
       const prepared = prepareTables(kysely, types, { columns, migrates, names })
       const migrations = await prepared.catch(async (error: unknown) => {
         throw await toGrantError(kysely, { error, schema: types.schema })
       })
+      await check()
       const state = await installFeed(kysely, types, { mapping, columns, mayLackRights: !migrates })
-      const ids = { session: 'text', user: 'text' } as const
-      const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
       const { findSession, revocations, limits, close } = await startNode(
         { kysely, connector, restorer, state },
         lookup,
       )
-      const findToken = postgresTokens(connector.driver.query, mapping)
+      const findToken = postgresTokens(connector.driver, lookup, mapping)
       const sessions = { findSession, findToken, meter: connector.meter }
       const restore = () => restorer.restore(kysely)
       const own = { columns, locks: lookup, types, migrates, names, restore }

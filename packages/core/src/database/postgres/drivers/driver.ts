@@ -52,6 +52,8 @@ export interface LookupConnection {
   readonly query: Query
   /** Runs a lookup, whose caller has a deadline and replaces the connection after it. */
   readonly lookUp: Query
+  /** If true, a statement fails if row-level security would hide rows from it. */
+  readonly rejectsHiddenRows?: boolean
 }
 
 export interface LookupEvents {

@@ -57,7 +57,7 @@ export function lookupConnections(
     // A pooler's other connections may have prepared a statement before or after a column was altered.
     const lookUp = client.isPooled ? run : pgLookup(client)
     const query: Query = (statement) => withDeadline(run(statement), timeoutMs)
-    const connection = { client, query, lookUp }
+    const connection = { client, query, lookUp, rejectsHiddenRows: !client.isPooled }
     preparing = prepare(connection)
     await preparing.catch((error: unknown) => {
       void client.end().catch(() => {})

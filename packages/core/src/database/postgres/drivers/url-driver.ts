@@ -21,8 +21,8 @@ export interface ConnectionSettings {
 
 /**
  * Opens a pool and dedicated connections with the package `pg`. Rejects a server in recovery, whose data is
- * stale. A pooler hides the server's process id. There, the planner's setting is not changed, because it
- * would reach other programs.
+ * stale. A pooler hides the server's process id. There, no setting is changed, because it would reach other
+ * programs.
  */
 export async function urlDriver(
   url: string,
@@ -41,9 +41,11 @@ export async function urlDriver(
 
   class PrimaryClient extends Client {
     isPooled = true
+    readonly #isLookup: boolean
 
-    constructor(options?: ClientConfig) {
+    constructor({ isLookup = false, ...options }: PrimaryConfig = {}) {
       super({ ...options, connectionTimeoutMillis: connectTimeoutMs })
+      this.#isLookup = isLookup
       // A running query gets the error too. Without a listener an idle connection would end the process.
       this.on('error', () => {})
     }
@@ -60,7 +62,8 @@ export async function urlDriver(
     async #connectToPrimary(): Promise<void> {
       await super.connect()
       try {
-        const checked = this.query<{ standby: boolean; plans: string | null }>(primaryStatement(this))
+        const statement = primaryStatement(this, this.#isLookup)
+        const checked = this.query<{ standby: boolean; plans: string | null }>(statement)
         const { rows } = await withDeadline(checked, connectTimeoutMs)
         checkPrimaryRow(rows[0])
         this.isPooled = rows[0]?.plans !== 'force_generic_plan'
@@ -82,7 +85,7 @@ export async function urlDriver(
   })
   pool.on('error', () => {})
 
-  async function connect(options: ClientConfig): Promise<PrimaryClient> {
+  async function connect(options: PrimaryConfig): Promise<PrimaryClient> {
     const client = new PrimaryClient(options)
     await client.connect()
     return client
@@ -96,7 +99,10 @@ export async function urlDriver(
     },
     openLookups: (events) =>
       lookupConnections(
-        { connect: () => connect({ ...untimed, application_name: 'sallyport-lookup' }), timeoutMs },
+        {
+          connect: () => connect({ ...untimed, application_name: 'sallyport-lookup', isLookup: true }),
+          timeoutMs,
+        },
         events,
       ),
     async close() {
@@ -105,14 +111,20 @@ export async function urlDriver(
   }
 }
 
+interface PrimaryConfig extends ClientConfig {
+  readonly isLookup?: boolean
+}
+
 /**
  * Also stops the planner from planning each lookup again: it assumes ten keys, and planning costs more than
- * running it.
+ * running it. A lookup from which row-level security would hide rows fails, instead of finding no session.
  */
-function primaryStatement(client: Client): string {
+function primaryStatement(client: Client, isLookup: boolean): string {
   const pid = 'processID' in client && typeof client.processID === 'number' ? client.processID : 0
-  return `select pg_is_in_recovery() as standby, case when pg_backend_pid() = ${pid}
-    then set_config('plan_cache_mode', 'force_generic_plan', false) end as plans`
+  const set = (name: string, value: string) =>
+    `case when pg_backend_pid() = ${pid} then set_config('${name}', '${value}', false) end`
+  return `select pg_is_in_recovery() as standby, ${set('plan_cache_mode', 'force_generic_plan')} as plans
+    ${isLookup ? `, ${set('row_security', 'off')}` : ''}`
 }
 
 async function loadPg() {
