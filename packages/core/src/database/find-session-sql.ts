@@ -54,7 +54,8 @@ export function sessionSql(
     if (name === 'expiresAt' && session.nullExpiresAt === 'endless')
       return `coalesce(${moment(reference, engine, dates)}, ${dates === 'iso' ? literal(ENDLESS.toISOString()) : ENDLESS.getTime()})`
     if (name === 'role' && user.defaultRole !== undefined)
-      return `coalesce(nullif(${reference}, ''), ${literal(user.defaultRole)})`
+      // The cast is for an enum, which has no empty value.
+      return `coalesce(nullif(${reference}${engine === 'postgres' ? '::text' : ''}, ''), ${literal(user.defaultRole)})`
     if (MOMENTS.has(name)) return moment(reference, engine, dates)
     // A row without a version matches no token. The cast is for drivers that read a bigint as text.
     if (name === 'version') return `coalesce(${reference}, 0)${engine === 'postgres' ? '::float8' : ''}`

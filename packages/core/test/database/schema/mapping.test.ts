@@ -290,6 +290,26 @@ test("rejects a missing SQLite file and doesn't create it", async () => {
   expect(existsSync('/nowhere')).toBe(false)
 })
 
+test('a user without a role has the default role, also in a PostgreSQL enum', async () => {
+  const database = await postgres.create()
+  await database.run(`
+    create type role as enum ('admin');
+    create table "user" (id text primary key, role role);
+    create table session (id text primary key, "userId" text, "expiresAt" timestamptz);
+    insert into "user" values ('ada', 'admin'), ('eve', null);
+    insert into session values ('s1', 'ada', now() + interval '1 hour'), ('s2', 'eve', now() + interval '1 hour')`)
+  const { sessions } = await database.openStore({
+    session: { columns: { lastAuthenticatedAt: null } },
+    user: {
+      columns: { name: null, email: null, banned: null, banExpires: null },
+      defaultRole: 'reader',
+    },
+  })
+  const roleOf = async (sessionId: string, userId: string) =>
+    (await sessions.findSession({ sessionId, userId }))?.user.role
+  expect([await roleOf('s1', 'ada'), await roleOf('s2', 'eve')]).toEqual(['admin', 'reader'])
+})
+
 describe('PostgreSQL, with ids', () => {
   const uuid = () => crypto.randomUUID()
   const number = () => String(Math.floor(Math.random() * 2 ** 40))
