@@ -2,32 +2,41 @@ import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { LOCK_TIMEOUT } from '../schema/change-tables.ts'
 import type { AuthKysely } from '../schema/kysely-tables.ts'
+import { quote } from '../schema/mapping.ts'
+import { USER_TABLES } from '../schema/tables.ts'
 import { sqlState } from './drivers/errors.ts'
 
 /** The SQLSTATEs of a missing right, and of a statement after Kysely's migrator has caught that error. */
 export const PERMISSION_DENIED = '42501'
 const TRANSACTION_ABORTED = '25P02'
 
-interface Fault {
-  readonly fault: unknown
+interface Needed {
+  /** The schema of our internal tables. */
   readonly schema: string
-  /** Their quoted names. */
+  /** The quoted names of the tables that need triggers. */
   readonly tables: readonly string[]
+  /** The quoted names of our own tables, which are migrated. */
+  readonly migrated?: readonly string[]
+}
+
+interface Fault extends Needed {
+  readonly fault: unknown
 }
 
 /** Returns what the operator must do, or null for another error. */
-export async function explain(db: AuthKysely, { fault, schema, tables }: Fault): Promise<string | null> {
+export async function explain(db: AuthKysely, { fault, ...needed }: Fault): Promise<string | null> {
   const state = stateOf(fault)
   switch (state) {
     case LOCK_TIMEOUT:
       return 'A long transaction blocks the triggers on sessions and users. End it, and restart this process.'
     case PERMISSION_DENIED:
     case TRANSACTION_ABORTED: {
-      const grants = await missingGrants(db, { schema, tables })
+      const grants = await missingGrants(db, needed)
       if (state === TRANSACTION_ABORTED && grants.length === 0) return null
       const next =
         grants.length === 0 ? 'Start it once as the owner of the schema.' : `Run: ${grants.join('; ')};`
-      return `The role may not create the tables and triggers of the schema ${schema}. ${next}`
+      const changes = needed.migrated === undefined ? 'create' : 'create or change the tables of users, or'
+      return `The role may not ${changes} the tables and triggers of the schema ${needed.schema}. ${next}`
     }
     default:
       return null
@@ -41,7 +50,8 @@ export async function toGrantError(
 ): Promise<unknown> {
   const state = stateOf(error)
   if (state !== PERMISSION_DENIED && state !== TRANSACTION_ABORTED) return error
-  const problem = await explain(db, { fault: error, schema, tables: [] })
+  const migrated = Object.keys(USER_TABLES).map(quote)
+  const problem = await explain(db, { fault: error, schema, tables: [], migrated })
   return problem === null ? error : new ConfigurationError(problem, { cause: error })
 }
 
@@ -50,11 +60,8 @@ export function stateOf(error: unknown): string | null {
   return sqlState(error) ?? (error instanceof Error ? stateOf(error.cause) : null)
 }
 
-/** Returns the statements that give the current role the rights to create the schema and the triggers. */
-async function missingGrants(
-  db: AuthKysely,
-  { schema, tables }: { schema: string; tables: readonly string[] },
-): Promise<string[]> {
+/** Returns the statements that give the current role the rights to create and change what is needed. */
+async function missingGrants(db: AuthKysely, { schema, tables, migrated = [] }: Needed): Promise<string[]> {
   const { rows } = await sql<{ text: string }>`
     select format('grant create on database %I to %I', current_database(), current_user) as text
       where not has_database_privilege(current_database(), 'create')
@@ -69,6 +76,13 @@ async function missingGrants(
         select from pg_class c where relnamespace = n.oid and relkind = 'r' and not (
           has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
           and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')))
+    union all
+    select format('grant create on schema %I to %I', current_schema(), current_user)
+      where ${migrated.length > 0} and not has_schema_privilege(current_schema(), 'create')
+    union all
+    select format('alter table %s owner to %I', name, current_user)
+      from json_array_elements_text(${JSON.stringify(migrated)}::json) as given (name)
+      join pg_class c on c.oid = to_regclass(name) and not pg_has_role(c.relowner, 'usage')
     union all
     select format('grant trigger on %s to %I', name, current_user)
       from json_array_elements_text(${JSON.stringify(tables)}::json) as given (name)

@@ -376,4 +376,31 @@ describe('without the rights to create our schema', () => {
     const [{ name } = {}] = await app.rows('select current_database() as name')
     await expect(opening).rejects.toThrow(`grant create on database ${name} to guest_own`)
   })
+
+  test('a database of ours names the grants on the schema of the app, and tables of another owner', async () => {
+    const app = await kind.create()
+    const [{ name } = {}] = await app.rows('select current_database() as name')
+    await app.run(`create role other; create role guest_tables login password 'secret'`)
+    const url = new URL(app.url)
+    url.username = 'guest_tables'
+    url.password = 'secret'
+    const missing = async () => {
+      const opening = openPostgres(url.href).then((database) => database.close())
+      const error = await opening.catch((error: unknown) => error)
+      const statements =
+        error instanceof ConfigurationError ? error.message.match(/(grant|alter) [^;]+/g) : null
+      return statements ?? error ?? []
+    }
+    const grants = [
+      `grant create on database ${name} to guest_tables`,
+      'grant create on schema public to guest_tables',
+    ]
+    expect(await missing()).toEqual(grants)
+    for (const grant of grants) await app.run(grant)
+    expect(await missing()).toEqual([])
+    await app.run('alter table session drop column amr; alter table session owner to other')
+    expect(await missing()).toEqual(['alter table "session" owner to guest_tables'])
+    await app.run('alter table "session" owner to guest_tables')
+    expect(await missing()).toEqual([])
+  })
 })
