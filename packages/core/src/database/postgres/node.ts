@@ -24,10 +24,13 @@ import {
 } from './connect.ts'
 import { postgresDialect } from './dialect.ts'
 import type { PostgresClient, PostgresHttpClient } from './drivers/clients.ts'
+import type { PostgresDriver } from './drivers/driver.ts'
 import { orUnavailable } from './drivers/errors.ts'
+import { checkPrimary } from './drivers/primary.ts'
 import { postgresFeed } from './feed.ts'
 import type { FeedState } from './feed-state.ts'
 import { type LookupOptions, postgresLookups } from './find-session.ts'
+import { stateOf } from './install-faults.ts'
 import { installFeed } from './install-feed.ts'
 import { statementName } from './statement-names.ts'
 
@@ -109,7 +112,10 @@ export async function startNode(
     const [revocations] = await Promise.all([feed, opened])
     const { query } = lookups.current() ?? driver
     const read = async (text: string, values: readonly unknown[]) => (await query({ text, values })).rows
-    if (state.hasTables) await requireOwnWrites(kysely, { read, fix: OWN_WRITES })
+    if (state.hasTables)
+      await requireOwnWrites(kysely, { read, fix: OWN_WRITES }).catch((error) =>
+        acceptReadOnly(driver, error),
+      )
     const limits = state.hasTables
       ? restoringLimits(postgresLimits(connector), { restorer, db: kysely })
       : memoryLimits()
@@ -121,6 +127,18 @@ export async function startNode(
 }
 
 const OWN_WRITES = 'Connect to the primary, without a proxy that splits reads from writes.'
+
+/** The SQLSTATEs of a server that rejects all writes, or has no space for them. */
+const READ_ONLY = new Set<unknown>(['25006', '53100'])
+
+/** Warns if the primary can't be written, as on a full disk: signed-in users can still call procedures. */
+async function acceptReadOnly({ query }: PostgresDriver, error: unknown): Promise<void> {
+  if (!READ_ONLY.has(stateOf(error))) throw error
+  await checkPrimary(query)
+  console.warn(
+    'sallyport: the database is read-only or full. Sessions are checked as before, but sign-ins, refreshes, and all other writes fail until it accepts them.',
+  )
+}
 
 /** Stores rate limits with prepared statements. */
 function postgresLimits({ driver, schema }: PostgresConnector): Required<RateLimitStore> {
