@@ -64,16 +64,20 @@ export async function readFeedState(db: AuthKysely, { schema, watched }: Wanted)
 /**
  * Returns the tables that exist, and those that need a trigger for each row. A statement on a parent or a
  * partition also changes the other's rows, but runs only its own statement triggers. Foreign tables don't
- * pass their rows to those.
+ * pass their rows to those. Views have no triggers that run when their rows change.
  */
 export async function findTables(
   db: AuthKysely,
   names: readonly string[],
-): Promise<{ tables: string[]; byRow: Set<string> }> {
-  const { rows } = await sql<{ name: string; isByRow: boolean }>`
-    select name, c.relkind <> 'r' or exists (select from pg_inherits where inhrelid = c.oid) as "isByRow"
+): Promise<{ tables: string[]; byRow: Set<string>; views: string[] }> {
+  const { rows } = await sql<{ name: string; isView: boolean; isByRow: boolean }>`
+    select name, c.relkind in ('v', 'm') as "isView", c.relkind <> 'r' or exists (select from pg_inherits where inhrelid = c.oid) as "isByRow"
       from json_array_elements_text(${JSON.stringify(names)}::json) as given (name)
       join pg_class c on c.oid = to_regclass(name)`.execute(db)
-  const byRow = rows.filter(({ isByRow }) => isByRow)
-  return { tables: rows.map(({ name }) => name), byRow: new Set(byRow.map(({ name }) => name)) }
+  const namesOf = (found: typeof rows) => found.map(({ name }) => name)
+  return {
+    tables: namesOf(rows.filter(({ isView }) => !isView)),
+    byRow: new Set(namesOf(rows.filter(({ isByRow }) => isByRow))),
+    views: namesOf(rows.filter(({ isView }) => isView)),
+  }
 }

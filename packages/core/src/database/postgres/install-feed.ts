@@ -28,8 +28,12 @@ export async function installFeed(
   { mapping, columns, mayLackRights = mapping !== undefined }: FeedOptions = {},
 ): Promise<FeedState> {
   const wantedTables = postgresTriggers(types, { mapping, columns }).map(({ table }) => quote(table))
-  const { tables, byRow } = await findTables(db, wantedTables)
+  const { tables, byRow, views } = await findTables(db, wantedTables)
   const all = postgresTriggers(types, { mapping, columns, byRow }).map(named)
+  if (views.length > 0)
+    console.warn(
+      `sallyport: views can't report changes: ${views.join(', ')}. After a change, streams end within their lease of 5 seconds.`,
+    )
   // A plugin may create its table later.
   const watched = all.filter(({ table }) => tables.includes(quote(table)))
   const wanted = { schema: types.schema, watched }

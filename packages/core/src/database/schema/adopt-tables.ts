@@ -62,7 +62,7 @@ export async function readColumns(
   const query =
     engine === 'sqlite'
       ? sql<Row>`select t.name as "table", c.name as "column"
-          from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table'`
+          from sqlite_schema t join pragma_table_xinfo(t.name) c where t.type = 'table'`
       : sql<Row>`select case table_schema when ${schema} then ${prefixed('')} else '' end || table_name as "table",
             column_name as "column"
           from information_schema.columns where table_schema in (current_schema(), ${schema})`

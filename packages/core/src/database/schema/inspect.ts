@@ -71,12 +71,12 @@ export async function missingColumns<DB>(
   return (await Promise.all(missing)).flat()
 }
 
-/** Returns the columns of a table; none if it is missing. */
+/** Returns the columns of a table, also generated ones; none if it is missing. */
 export async function readColumnNames<DB>(db: Kysely<DB>, engine: Engine, table: string): Promise<string[]> {
   const { schema, name } = split(table)
   const query =
     engine === 'sqlite'
-      ? sql<{ name: string }>`select name from pragma_table_info(${name}, ${schema ?? 'main'})`
+      ? sql<{ name: string }>`select name from pragma_table_xinfo(${name}, ${schema ?? 'main'})`
       : sql<{ name: string }>`
           select attname as name from pg_attribute
             where attrelid = ${relation(table)} and attnum > 0 and not attisdropped`
@@ -89,7 +89,7 @@ async function triggerFaults<DB>(
   triggers: Expected['triggers'],
 ): Promise<string[]> {
   const faults = Object.entries(triggers).map(async ([table, { names, functions }]) => {
-    if ((await readColumnNames(db, 'postgres', table)).length === 0) return []
+    if (!(await isTable(db, table))) return []
     const query = sql<{ name: string; source: string }>`
       select t.tgname as name, case n.nspname when ${schema} then p.prosrc else '' end as source
         from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_namespace n on n.oid = p.pronamespace
@@ -108,6 +108,12 @@ async function triggerFaults<DB>(
       )
   })
   return (await Promise.all(faults)).flat()
+}
+
+/** Returns whether this is a table. On a view, our triggers can't exist. */
+async function isTable<DB>(db: Kysely<DB>, table: string): Promise<boolean> {
+  const query = sql`select from pg_class where oid = ${relation(table)} and relkind not in ('v', 'm')`
+  return (await query.execute(db)).rows.length > 0
 }
 
 /** Returns the id of a table. Unlike `to_regclass`, it needs no right on the schema that a name includes. */

@@ -187,6 +187,31 @@ test('finds added columns under the names of a mapping, and others under their o
   expect(tables.session).toContain('tenantId')
 })
 
+describe('a generated column of a SQLite file is present', () => {
+  test('in a mapped table', async () => {
+    const mapped = await kinds[0].create()
+    await mapped.run(`
+      create table "user" (id text primary key, name text, email text as (id || '@'));
+      create table session (id text primary key, "userId" text, "expiresAt" text)`)
+    await mapped.openStore({
+      session: { columns: { lastAuthenticatedAt: null } },
+      user: { columns: { role: null, banned: null, banExpires: null } },
+    })
+    expect(warnings()).not.toContain('is missing')
+  })
+
+  test('in a table that is adopted', async () => {
+    const { run, open } = await kinds[0].create()
+    await (await open()).close()
+    await run(`
+      alter table account drop column password;
+      alter table account add column password text as (id || 'x');
+      drop table sallyport_migration`)
+    await open()
+    expect(warnings()).toBe('')
+  })
+})
+
 test('reports a file whose readers wait for a writer', async () => {
   const mapped = await kinds[0].create()
   await mapped.run('pragma journal_mode = delete')

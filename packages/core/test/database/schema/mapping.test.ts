@@ -290,6 +290,32 @@ test("rejects a missing SQLite file and doesn't create it", async () => {
   expect(existsSync('/nowhere')).toBe(false)
 })
 
+test.each(['view', 'materialized view'])('a %s is mapped without triggers, with a warning', async (type) => {
+  const database = await postgres.create()
+  await database.run(`
+    create table people (id text primary key);
+    create table logins (id text primary key, "userId" text, "expiresAt" timestamptz);
+    insert into people values ('u'); insert into logins values ('s', 'u', now() + interval '1 hour');
+    create ${type} session_view as select * from logins`)
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const { sessions } = await database.openStore({
+    session: { table: 'session_view', columns: { lastAuthenticatedAt: null } },
+    user: {
+      table: 'people',
+      columns: { name: null, email: null, role: null, banned: null, banExpires: null },
+    },
+  })
+  expect(await sessions.findSession({ sessionId: 's', userId: 'u' })).toMatchObject({ id: 's' })
+  const messages = warn.mock.calls.map(([text]) => String(text))
+  expect(messages.filter((text) => !text.includes('mapping.'))).toEqual([
+    expect.stringContaining('views can\'t report changes: "session_view"'),
+  ])
+  await takeLog(database)
+  await database.run(`delete from people where id = 'u'`)
+  expect(await takeLog(database)).toEqual([[null, 'u']])
+})
+
 test('a user without a role has the default role, also in a PostgreSQL enum', async () => {
   const database = await postgres.create()
   await database.run(`
