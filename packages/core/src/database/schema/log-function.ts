@@ -34,7 +34,8 @@ interface Comparison {
 /**
  * Returns the rest of the statement that creates the function of the triggers. It catches every error, since
  * a trigger must never fail a statement of the app. If rows can't be compared, everyone's sessions count as
- * changed. Without the log, it notifies the nodes that everyone's sessions have changed.
+ * changed. Without the log, it notifies the nodes that everyone's sessions have changed. No handler can catch
+ * that `prepare transaction` rejects a transaction that has notified.
  *
  * It runs with its owner's rights, so a role that changes sessions needs no rights on our schema. Without
  * nested loops, a plan made for one row is also fast for many.
