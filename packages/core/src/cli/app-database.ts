@@ -6,7 +6,7 @@ import type { AuthDefinition } from '../endpoints/definition.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { addDatabaseOptions, type DatabaseOptions, withDatabase } from './database.ts'
 import { importModule, loadDefinition } from './load-definition.ts'
-import { modulePath } from './options.ts'
+import { contextPath, modulePath } from './options.ts'
 
 /** The actor in the records of `sallyport user` and `sallyport sessions`. */
 export const ACTOR = 'cli'
@@ -37,7 +37,7 @@ export function addContextOptions(command: Command, auth?: string): Command {
   return addDatabaseOptions(command, auth).option(
     '--context <path>',
     'module that opens the database, unless --database names it',
-    modulePath('context.ts'),
+    contextPath(),
   )
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { OpenedDatabase } from '../database/database.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
@@ -14,14 +14,16 @@ export interface DatabaseOptions {
   readonly database?: string
   readonly auth?: string
   readonly schema?: string
-  /** If true, creates a missing SQLite file. Undefined for a command that never does. */
+  /** If true, creates a missing SQLite file. Undefined for a command other than `migrate`. */
   readonly create?: boolean
 }
 
 export function addDatabaseOptions(command: Command, auth?: string): Command {
-  const url = new Option('-d, --database <url>', 'such as file:data/app.db or postgres://user@host/app')
   return command
-    .addOption(url.env('DATABASE_URL'))
+    .option(
+      '-d, --database <url>',
+      'such as file:data/app.db or postgres://user@host/app (default: AUTH_DATABASE_URL or DATABASE_URL)',
+    )
     .option(
       '--auth <path>',
       'module whose default export is the auth definition, for the tables of plugins',
@@ -31,22 +33,43 @@ export function addDatabaseOptions(command: Command, auth?: string): Command {
     .addOption(envFile())
 }
 
-/** Opens and migrates a database, with the tables of plugins, and closes it after the work. */
+/**
+ * Opens a database, and closes it after the work. Only `migrate` creates tables and columns.
+ * @throws ConfigurationError if another command misses them
+ */
 export async function withDatabase(
   options: DatabaseOptions,
   work: (database: SessionDatabase, applied: readonly string[]) => void | Promise<void>,
 ): Promise<void> {
-  const { database: url, auth } = options
-  if (url === undefined) throw usageError('Name the database: pass --database, or set DATABASE_URL.')
+  const { database: url = databaseUrl(), auth } = options
+  if (url === undefined)
+    throw usageError('Name the database: pass --database, or set AUTH_DATABASE_URL or DATABASE_URL.')
   const plugins = auth === undefined ? [] : (await loadDefinition(auth)).plugins
-  const database = await openDatabase(url, options)
+  const { migratePlugins } = await import('../database/schema/columns.ts')
+  const { preparePlugins } = await import('../database/schema/prepare-tables.ts')
+  const database = await openDatabase(url, options).catch(explainMissing)
   try {
-    const { migratePlugins } = await import('../database/schema/columns.ts')
-    const { applied } = await migratePlugins(plugins, database)
-    await work(database, [...database.migrations.applied, ...applied])
+    const applied = [...database.migrations.applied]
+    if (database.migrates) applied.push(...(await migratePlugins(plugins, database)).applied)
+    else await preparePlugins(plugins, database).catch(explainMissing)
+    await work(database, applied)
   } finally {
     await database.close()
   }
+}
+
+/** The URL may name another database of the app, which must not get our tables. */
+async function explainMissing(error: unknown): Promise<never> {
+  const { GENERATE } = await import('../database/schema/expected.ts')
+  if (!(error instanceof ConfigurationError && error.message.includes(GENERATE))) throw error
+  const fix =
+    'Check that it is the database of your users. Then run "sallyport migrate" or your migration tool.'
+  throw new ConfigurationError(error.message.replace(GENERATE, fix), { cause: error })
+}
+
+/** Returns the URL in the environment. An app with its own `DATABASE_URL` has the other variable. */
+export function databaseUrl(): string | undefined {
+  return process.env.AUTH_DATABASE_URL || process.env.DATABASE_URL || undefined
 }
 
 export function isPostgresUrl(url: string): boolean {
@@ -58,9 +81,10 @@ async function openDatabase(
   url: string,
   { create, schema }: DatabaseOptions,
 ): Promise<OpenedDatabase<unknown>> {
+  const migrate = create !== undefined
   if (isPostgresUrl(url)) {
     const { openPostgres } = await import('../postgres.ts').catch(requirePackage('pg'))
-    return openPostgres(url, { statementTimeoutMs: MAX_STATEMENT_MS, ...(schema && { schema }) })
+    return openPostgres(url, { statementTimeoutMs: MAX_STATEMENT_MS, migrate, ...(schema && { schema }) })
   }
   const { openSqlite } = await import('../sqlite.ts').catch(requirePackage('better-sqlite3'))
   const { toPath } = await import('../database/sqlite/connections/connect.ts')
@@ -70,5 +94,5 @@ async function openDatabase(
     const next = create === false ? ', or pass --create to create it' : ''
     throw new ConfigurationError(`Database ${path} not found. Check the path${next}.`)
   }
-  return openSqlite(url)
+  return openSqlite(url, { migrate })
 }

@@ -3,10 +3,11 @@ import { Argument, type Command, CommanderError } from 'commander'
 import type { Problem } from '../database/schema/inspect.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isSecureUrl } from '../protocol/settings.ts'
+import { databaseUrl } from './database.ts'
 import type { Violation } from './doctor/boundary.ts'
 import { explain, usageError } from './errors.ts'
 import { loadDefinition, requirePackage } from './load-definition.ts'
-import { addDefinitionOptions, addExamples, modulePath, schemaOption } from './options.ts'
+import { addDefinitionOptions, addExamples, contextPath, modulePath, schemaOption } from './options.ts'
 
 interface DoctorOptions {
   readonly auth: string
@@ -48,7 +49,7 @@ export function addDoctorCommand(program: Command): void {
     .option('--procedures <path>', 'module with the procedure builders', modulePath('procedures.ts'))
     .option('--action <path>', 'module with the action builder', modulePath('authed-action.ts'))
     .option('--runtime <path>', 'module that exports getAuth, or the guard of Better Auth', RUNTIME)
-    .option('--context <path>', 'module that opens the database', modulePath('context.ts'))
+    .option('--context <path>', 'module that opens the database', contextPath())
     .option('-d, --database [url]', 'check the database, which it never changes (default: of --context)')
     .addOption(schemaOption())
     .option('--json', 'print JSON, also for errors')
@@ -139,8 +140,11 @@ function urlOf({ context, database }: DoctorOptions, isContextNamed: boolean): s
   if (typeof database === 'string') return database
   if (isContextNamed)
     throw usageError(`${context} opens no database when it is imported. Pass --database <url>.`)
-  if (process.env.DATABASE_URL !== undefined) return process.env.DATABASE_URL
-  throw usageError('Name the database: pass --context <path> or --database <url>, or set DATABASE_URL.')
+  const url = databaseUrl()
+  if (url !== undefined) return url
+  throw usageError(
+    'Name the database: pass --context <path> or --database <url>, or set AUTH_DATABASE_URL or DATABASE_URL.',
+  )
 }
 
 /** @throws CommanderError if the file that an option names doesn't exist */

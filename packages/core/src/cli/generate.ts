@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Engine } from '../database/schema/mapping.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { isPostgresUrl } from './database.ts'
+import { databaseUrl, isPostgresUrl } from './database.ts'
 import { usageError } from './errors.ts'
 import { databaseFile } from './generate/database-file.ts'
 import type { SchemaName } from './generate/schemas.ts'
@@ -29,7 +29,7 @@ export function addGenerateCommand(program: Command): void {
     .addOption(
       new Option(
         '--dialect <database>',
-        'database of the schema (default: that of DATABASE_URL; Kysely needs none)',
+        'database of the schema (default: that of AUTH_DATABASE_URL or DATABASE_URL; Kysely needs none)',
       ).choices(['sqlite', 'postgres']),
     )
     .option('--out <path>', 'file to write (default: generated/database.ts, beside the definition)')
@@ -67,13 +67,15 @@ async function generate({ auth, schema, check, out, ...options }: GenerateOption
   }
 }
 
-/** @throws CommanderError if `DATABASE_URL` doesn't name the dialect */
+/** @throws CommanderError if the environment doesn't name the database */
 function dialectOf(schema: SchemaName): Engine {
-  const url = process.env.DATABASE_URL
+  const url = databaseUrl()
   // Kysely's types are the same for both.
   if (schema === 'kysely') return 'sqlite'
   if (url === undefined)
-    throw usageError(`Name the database of the schema: pass --dialect, or set DATABASE_URL.`)
+    throw usageError(
+      'Name the database of the schema: pass --dialect, or set AUTH_DATABASE_URL or DATABASE_URL.',
+    )
   return isPostgresUrl(url) ? 'postgres' : 'sqlite'
 }
 

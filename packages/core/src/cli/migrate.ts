@@ -15,6 +15,6 @@ export function addMigrateCommand(program: Command): void {
   addExamples(
     command,
     'migrate -d file:data/app.db --create',
-    'migrate --env .env --auth src/auth.ts   # the database is DATABASE_URL',
+    'migrate --env .env --auth src/auth.ts   # the database is AUTH_DATABASE_URL or DATABASE_URL',
   )
 }

@@ -8,6 +8,12 @@ export function modulePath(file: string): string {
   return isInSource || !existsSync('auth.ts') ? `src/${file}` : file
 }
 
+/** Returns the path of the module that opens the database. `init` writes `auth-server.ts` beside a server. */
+export function contextPath(): string {
+  const ofServer = modulePath('auth-server.ts')
+  return existsSync(ofServer) ? ofServer : modulePath('context.ts')
+}
+
 /** Adds `--auth` with the usual path, and `--env`. */
 export function addDefinitionOptions(command: Command): Command {
   return command

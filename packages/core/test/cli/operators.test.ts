@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { commit, createSession } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
+import Database from 'better-sqlite3'
 import { afterAll, describe, onTestFinished, test } from 'vitest'
+import { migratePlugins } from '../../src/database/schema/columns.ts'
 import { formatEnv } from '../../src/key-file/key-store.ts'
 import { createKeyRing } from '../../src/keys/key-ring.ts'
 import { insertAccount } from '../../src/plugins/email-password/accounts.ts'
@@ -27,8 +29,12 @@ const ENV = formatEnv(createKeyRing(await createSigningKey(), new Date()))
 const PASSWORD = 'a long password'
 
 /** Creates an app with a rule for passwords and a hook. Only its context says which file the database is. */
-function createApp(plugins = `[emailPassword({ appName: 'Lighthouse' })]`): string {
-  return writeApp(directory, {
+function createApp(plugins?: string): string {
+  return writeApp(directory, appFiles(plugins))
+}
+
+function appFiles(plugins = `[emailPassword({ appName: 'Lighthouse' })]`) {
+  return {
     '.env': ENV,
     'src/auth.ts': `
       import { defineAuthConfig, staticJwks } from '${CORE}index.ts'
@@ -48,12 +54,13 @@ function createApp(plugins = `[emailPassword({ appName: 'Lighthouse' })]`): stri
       import authDefinition from './auth.ts'
       export const database = await openSqlite('file:app.db')
       export const auth = await createAuth(authDefinition, database)`,
-  })
+  }
 }
 
 async function open(app: string) {
   const database = await openSqlite(`file:${join(app, 'app.db')}`)
   onTestFinished(() => database.close())
+  await migratePlugins(definition.plugins, database)
   return database
 }
 
@@ -355,4 +362,46 @@ test('sallyport prune uses the database of the context, too', async ({ expect })
   await insertUser(app)
   const pruned = await host.run(['prune', '--env', '.env'], { cwd: app })
   expect(pruned).toMatchObject({ code: 0, stdout: expect.stringMatching(/^removed .*session 0/) })
+})
+
+describe('an app with its own DATABASE_URL', () => {
+  /** Creates an app whose database isn't ours. */
+  function createHost(files: Readonly<Record<string, string>> = {}) {
+    const app = writeApp(directory, { '.env': `${ENV}\nDATABASE_URL=file:host.db\n`, ...files })
+    const host = new Database(join(app, 'host.db'))
+    onTestFinished(() => void host.close())
+    host.exec('create table user (id text)')
+    return { app, tables: () => host.prepare('select name from sqlite_schema').pluck().all() }
+  }
+  const { 'src/auth.ts': auth, 'src/context.ts': context } = appFiles()
+  const runIn = (cwd: string, args: readonly string[], env = {}) =>
+    host.run([...args, '--env', '.env'], { cwd, env, input: PASSWORD })
+
+  test.for(['user create ada@example.com --name Ada', 'user list', 'sessions revoke some-id', 'prune'])(
+    'gets no tables from %s',
+    async (command, { expect }) => {
+      const { app, tables } = createHost({ 'src/auth.ts': auth })
+      expect(await runIn(app, command.split(' '))).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^Missing in the database: .*table session, .*Then run "sallyport migrate" or your migration tool\.\n$/,
+        ),
+      })
+      expect(tables()).toEqual(['user'])
+    },
+  )
+
+  test('has the users in the database of auth-server.ts, or in AUTH_DATABASE_URL', async ({ expect }) => {
+    const files = { 'src/auth.ts': auth, 'src/auth-server.ts': context, 'src/context.ts': 'export {}' }
+    const { app, tables } = createHost(files)
+    expect((await runIn(app, creation())).code).toBe(0)
+    expect((await userOf(app)).user.name).toBe('Ada')
+    expect(await run(app, ['doctor', 'database'])).toMatchObject({ code: 0 })
+    const other = createHost({ 'src/auth.ts': auth })
+    const env = { AUTH_DATABASE_URL: `file:${join(app, 'app.db')}` }
+    for (const args of [['user', 'list'], ['prune'], ['doctor', 'database'], ['migrate']])
+      expect((await runIn(other.app, args, env)).code).toBe(0)
+    for (const unchanged of [tables, other.tables]) expect(unchanged()).toEqual(['user'])
+  })
 })

@@ -259,7 +259,7 @@ describe('sallyport prune --every', () => {
 
 describe('sallyport prune rejects', () => {
   test.for([
-    { call: 'no database', args: [], message: 'pass --database, or set DATABASE_URL' },
+    { call: 'no database', args: [], message: 'pass --database, or set AUTH_DATABASE_URL or DATABASE_URL' },
     { call: '--every 0', args: ['-d', 'file:a.db', '--every', '0'], message: 'positive whole number' },
     { call: '--every -1', args: ['-d', 'file:a.db', '--every', '-1'], message: 'positive whole number' },
     { call: '--every 1.5', args: ['-d', 'file:a.db', '--every', '1.5'], message: 'positive whole number' },
