@@ -100,6 +100,26 @@ describe('init in an app of create-next-app', () => {
   })
 })
 
+describe('init writes nothing into an app', () => {
+  test.for([
+    ['with NextAuth', { 'package.json': manifest({ next: '16', 'next-auth': '5' }) }, 'next-auth'],
+    ['with Auth.js', { 'package.json': manifest({ next: '16', '@auth/core': '0' }) }, '@auth/core'],
+    ['with Better Auth', { 'package.json': manifest({ next: '16', 'better-auth': '1' }) }, 'better-auth'],
+    ['with Clerk', { 'package.json': manifest({ next: '16', '@clerk/nextjs': '6' }) }, '@clerk/nextjs'],
+    ...['auth/[...nextauth]', 'auth/[[...path]]', '[[...route]]', '[id]'].map(
+      (slug) => [`with app/api/${slug}`, { [`src/app/(site)/api/${slug}/route.ts`]: '' }, slug] as const,
+    ),
+  ] as const)('%s, and names the guide', async ([_name, files, reason], { expect }) => {
+    const app = createEmpty(files)
+    const before = filesOf(app)
+    const { code, stderr } = await init(app)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(reason) })
+    expect(stderr).toMatch(/^Nothing written: .* docs\/migrating\.md/)
+    expect(filesOf(app)).toEqual(before)
+    expect(existsSync(join(app, '.env'))).toBe(false)
+  })
+})
+
 describe('init in an app of create-t3-app', () => {
   const EDITS = t3Edits({ alias: '~/', hasDatabase: true })
 
@@ -141,6 +161,18 @@ describe('init in an app of create-t3-app', () => {
     expect(stdout).toContain("- Edit src/trpc/react.tsx, which init doesn't recognize:\n")
     expect(stdout).toContain('    +         authLink(authClient),\n')
     expect(stdout).toContain('    - All lines\n    + export { GET, OPTIONS, POST } from "~/server/next";\n')
+  })
+
+  test('edits nothing if it does not recognize trpc.ts, and shows the lines of all edits', async ({
+    expect,
+  }) => {
+    const app = createT3({ 'src/server/api/trpc.ts': '// mine\n' })
+    const before = filesOf(app)
+    const { code, stdout } = await init(app)
+    expect(code).toBe(0)
+    expect(filesOf(app)).toMatchObject({ ...before, '.gitignore': expect.any(String) })
+    expect(stdout).toContain("- Edit src/server/api/trpc.ts, which init doesn't recognize:\n")
+    expect(stdout).toContain('- Edit src/trpc/react.tsx:\n')
   })
 
   test.for([

@@ -10,6 +10,8 @@ export interface Edit {
   readonly replacements: readonly Replacement[]
   /** What to do if the file isn't as expected. @default The lines to replace. */
   readonly byHand?: string
+  /** Whether the others need it: without it, all are left to the user. @default false */
+  readonly isRequired?: boolean
 }
 
 /** Patterns are global. Only their replacements may have groups, such as `$1`. */
@@ -22,11 +24,15 @@ export function planEdits(edits: readonly Edit[]): { changes: Change[]; byHand: 
     const before = readIfExists(edit.path)
     return { edit, before, after: before === null ? null : replaceAll(before, edit) }
   })
+  const isBlocked = planned.some(({ edit, after }) => edit.isRequired && after === null)
   return {
     changes: planned.flatMap(({ edit: { path }, before, after }) =>
-      after === null ? [] : [{ path, before, after }],
+      isBlocked || after === null ? [] : [{ path, before, after }],
     ),
-    byHand: planned.flatMap(({ edit, after }) => (after === null ? [describeEdit(edit)] : [])),
+    byHand: planned.flatMap(({ edit, after }) => {
+      if (after === null) return [describeEdit(edit, ", which init doesn't recognize")]
+      return isBlocked ? [describeEdit(edit)] : []
+    }),
   }
 }
 
@@ -44,12 +50,12 @@ function replaceAll(text: string, { replacements }: Edit): string | null {
   }, text)
 }
 
-function describeEdit({ path, replacements, byHand }: Edit): string {
+function describeEdit({ path, replacements, byHand }: Edit, reason = ''): string {
   if (byHand !== undefined) return byHand
   const lines = (text: string | RegExp, sign: string) =>
     String(text)
       .split('\n')
       .map((line) => (line === '' ? '' : `    ${sign} ${line}`))
   const hunks = replacements.flatMap(([before, after]) => [...lines(before, '-'), ...lines(after, '+')])
-  return [`Edit ${path}, which init doesn't recognize:`, ...hunks.filter((line) => line !== '')].join('\n')
+  return [`Edit ${path}${reason}:`, ...hunks.filter((line) => line !== '')].join('\n')
 }

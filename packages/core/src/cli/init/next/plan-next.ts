@@ -9,11 +9,16 @@ import { layoutEdit } from './layout-edit.ts'
 import type { NextSteps } from './next-steps.ts'
 import { planRouter } from './plan-router.ts'
 import { isT3, planT3 } from './plan-t3.ts'
+import { requireNoAuth } from './require-no-auth.ts'
 import { SIGN_IN_PAGE } from './sign-in-page.ts'
 import { NEXT_FILES } from './templates.ts'
 
-/** Plans an app with the App Router; null for one without it. */
+/**
+ * Plans an app with the App Router; null for one without it.
+ * @throws ConfigurationError if another library signs users in
+ */
 export function planNext(app: DetectedApp): Steps | null {
+  requireNoAuth(app)
   if (isT3()) return planApp(app, planT3())
   if (readIfExists(join(app.folder, 'app/layout.tsx')) === null) return null
   return planApp(app, app.packages.has('@trpc/server') ? planRouter(app) : planEmpty(app))

@@ -14,6 +14,7 @@ export function t3Edits({ alias, hasDatabase }: T3App): Edit[] {
     {
       path: 'src/server/api/trpc.ts',
       done: '@sallyport/trpc',
+      isRequired: true,
       replacements: [
         [
           'import { initTRPC } from "@trpc/server";',
