@@ -1,4 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, test } from 'vitest'
@@ -9,6 +10,7 @@ import { writeApp } from '../support/write-app.ts'
 // `pnpm test:apps` runs the first five apps.
 const directory = temporaryDirectory()
 const APPS = fileURLToPath(new URL('../../../trpc/test/apps', import.meta.url))
+const EXAMPLE = fileURLToPath(new URL('../../../example', import.meta.url))
 const host = hostSallyport()
 afterAll(host.stop)
 const init = (cwd: string) => host.run(['init', '--yes'], { cwd })
@@ -167,6 +169,29 @@ const server = createHTTPServer({
 }).listen(3000);
 `)
   })
+})
+
+test.for([
+  { place: 'an import', first: "import './env.ts'\n", call: '' },
+  { place: 'a call after the imports', first: '', call: 'process.loadEnvFile()\n' },
+])('a server starts that loads .env in $place', async ({ first, call }, { expect }) => {
+  const app = createApp({
+    'src/env.ts': 'process.loadEnvFile()\n',
+    'src/index.ts': `${first}import { initTRPC } from '@trpc/server'
+import { createHTTPServer } from '@trpc/server/adapters/standalone'
+${call}
+const t = initTRPC.create()
+const appRouter = t.router({})
+createHTTPServer({ router: appRouter }).listen(0, () => process.exit())
+`,
+  })
+  symlinkSync(join(EXAMPLE, 'node_modules'), join(app, 'node_modules'))
+  await init(app)
+  expect(filesOf(app)['src/index.ts']?.indexOf('import { getRequestListener }')).toBe(first.length)
+  const env = { PATH: process.env.PATH }
+  const started = spawnSync(process.execPath, ['src/index.ts'], { cwd: app, env, encoding: 'utf8' })
+  expect(started).toMatchObject({ status: 0, stderr: '' })
+  expect(existsSync(join(app, 'data/app.db'))).toBe(true)
 })
 
 test('the middleware of Hono is replaced, and the path stays', async ({ expect }) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { afterAll, describe, onTestFinished, test } from 'vitest'
+import { LAZY_FILES } from '../../src/cli/init/mount/templates.ts'
 import { FILES, TSCONFIG } from '../../src/cli/init/templates.ts'
 import { hostSallyport } from '../support/host-sallyport.ts'
 import type { Run } from '../support/run-sallyport.ts'
@@ -66,7 +67,9 @@ describe('the files that init writes', () => {
       expect(readme).toContain(`\`\`\`ts\n${text}\`\`\`\n`)
     }
     expect(readme.match(/^```ts$/gm)).toHaveLength(Object.keys(FILES).length)
-    expect(readFileSync(join(ROOT, 'docs/install.md'), 'utf8')).toContain(`\`\`\`json\n${TSCONFIG}\`\`\`\n`)
+    const guide = readFileSync(join(ROOT, 'docs/install.md'), 'utf8')
+    expect(guide).toContain(`\`\`\`json\n${TSCONFIG}\`\`\`\n`)
+    expect(guide).toContain(`\`\`\`ts\n${LAZY_FILES['auth.config.ts']}\`\`\`\n`)
   })
 
   test('compile and serve a protected procedure in a new app', async ({ expect }) => {

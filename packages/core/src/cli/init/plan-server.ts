@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../protocol/errors.ts'
 import { type Change, readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
 import { planMount } from './mount/plan-mount.ts'
-import { AUTH_SERVER } from './mount/templates.ts'
+import { AUTH_SERVER, LAZY_FILES } from './mount/templates.ts'
 import { newFile, type Steps } from './steps.ts'
 import { FILES, ownDatabase, TSCONFIG } from './templates.ts'
 
@@ -55,7 +55,7 @@ function guideOf({ framework, packages }: DetectedApp): string | undefined {
 function planFiles({ folder, isNew, usesDatabaseUrl }: DetectedApp): Change[] {
   const { 'router.ts': router, 'server.ts': server, 'context.ts': context, ...settings } = FILES
   const files = {
-    ...settings,
+    ...(isNew ? settings : LAZY_FILES),
     ...(hasContext(folder) ? { 'auth-server.ts': AUTH_SERVER } : { 'context.ts': context }),
     ...(isNew ? { 'router.ts': router, 'server.ts': server } : {}),
   }

@@ -46,9 +46,9 @@ export function importOf(names: string, { from, to }: { from: string; to: string
   return `import ${names} from '${path.startsWith('.') ? path : `./${path}`}';\n`
 }
 
-/** Adds lines before the first import. */
+/** Adds lines after leading imports such as `import 'dotenv/config'`, which must run first. */
 export const addImports = (...lines: readonly string[]): Replacement => [
-  /^(?:(?!import )[^\n]*\n)*/g,
+  /^(?:(?!import [^'"])[^\n]*\n)*/g,
   `$&${lines.join('')}`,
 ]
 

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import type { DetectedApp } from '../detect.ts'
 import { findSource, importExtension, readSources, withExtension } from '../sources.ts'
 import { newFile, type Steps } from '../steps.ts'
-import { FILES, ownDatabase } from '../templates.ts'
+import { ownDatabase } from '../templates.ts'
 import { planClient } from './plan-client.ts'
 import { planServerEdits } from './plan-server-edits.ts'
-import { AUTH_SERVER } from './templates.ts'
+import { AUTH_SERVER, LAZY_FILES } from './templates.ts'
 
 /** Plans an app whose server follows tRPC's documentation; null if a part of the server doesn't. */
 export function planMount(app: DetectedApp): Steps | null {
@@ -18,8 +18,7 @@ export function planMount(app: DetectedApp): Steps | null {
   if (server === null) return null
   const client = planClient(sources, place)
   const files = {
-    'auth.config.ts': FILES['auth.config.ts'],
-    'auth.ts': FILES['auth.ts'],
+    ...LAZY_FILES,
     'auth-server.ts': ownDatabase(AUTH_SERVER, usesDatabaseUrl),
     ...server.files,
   }

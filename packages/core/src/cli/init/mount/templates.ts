@@ -1,3 +1,12 @@
+import { NEXT_FILES } from '../next/templates.ts'
+import { FILES } from '../templates.ts'
+
+/** The settings of an app with a server, which may load its `.env` after it imports them. */
+export const LAZY_FILES: Readonly<Record<'auth.config.ts' | 'auth.ts', string>> = {
+  'auth.config.ts': NEXT_FILES['auth.config.ts'],
+  'auth.ts': FILES['auth.ts'].replace('= process.env', '= () => process.env'),
+}
+
 /** Opens the database and reads the session. Apps without a `createContext` use it as the context. */
 export const AUTH_SERVER = `import { createAuth } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
