@@ -194,6 +194,26 @@ createHTTPServer({ router: appRouter }).listen(0, () => process.exit())
   expect(existsSync(join(app, 'data/app.db'))).toBe(true)
 })
 
+test.for([
+  ['a function', 'function main() {', false],
+  ['a callback', 'connect().then(() => {', false],
+  ['an async function', 'const main = async () => {', true],
+  ['a block', 'if (process.env.PORT) {', true],
+  ['a block in a function', 'function main() {\n  // Starts.\n  try {', false],
+] as const)('the server may be in %s if it can await', async ([_name, head, isMounted], { expect }) => {
+  const files = appOf('express', 'trpc-sse')
+  const [imports = '', body = ''] = files['src/express.ts']?.split(/\n\n(?=const app)/) ?? []
+  const indent = '  '.repeat(head.split('{').length - 1)
+  const server = `${imports}\n${head}\n${body.replaceAll(/^(?=.)/gm, indent)}}\n`
+  const app = createApp({ ...files, 'src/express.ts': server })
+  const { code, stdout } = await init(app)
+  expect(code).toBe(0)
+  const text = filesOf(app)['src/express.ts']
+  if (isMounted) expect(text).toContain(`\n${indent}await auth.ready()\n`)
+  else expect(text).toBe(server)
+  expect(stdout.includes('- Serve /api/auth, and spread the result of authContext in ')).toBe(!isMounted)
+})
+
 test('the middleware of Hono is replaced, and the path stays', async ({ expect }) => {
   const app = createApp({
     'src/index.ts': `import { serve } from '@hono/node-server'

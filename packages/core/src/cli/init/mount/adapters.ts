@@ -4,6 +4,7 @@ import {
   LISTENER,
   LISTENER_IMPORT,
   type Mounting,
+  mayStart,
   mountSockets,
   OPTIONS,
   ourImport,
@@ -31,7 +32,8 @@ export function mountServer(text: string): Mounting | null {
   if (CLASHES.test(text.replaceAll(/^\s*(?:\/\/|import ).*$/gm, ''))) return null
   const [, name, plugin] = ADAPTER.exec(text) ?? []
   const mounting = MOUNTINGS[name ?? plugin ?? '']?.(text)
-  if (!mounting || !text.includes('SIGTERM')) return mounting ?? null
+  if (!mounting || !mayStart(text, mounting)) return null
+  if (!text.includes('SIGTERM')) return mounting
   return { ...mounting, replacements: [CLOSE, ...mounting.replacements] }
 }
 

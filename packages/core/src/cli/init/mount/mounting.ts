@@ -33,6 +33,23 @@ export function startLines({ server, sockets }: { server: string; sockets: strin
   return `$1await auth.ready();\n$1process.once('SIGTERM', () => drain({ ${members.join(', ')} }));\n`
 }
 
+/** Returns whether `startLines`, which await, may be where a mounting has them. */
+export function mayStart(text: string, { replacements }: Mounting): boolean {
+  const [place = ''] = replacements.find(([, after]) => after.includes('await auth.ready()')) ?? []
+  const index = text.search(place)
+  let depth = indentOf(text.slice(index))
+  // In formatted code, the last line with a smaller indent opens the block.
+  for (const line of text.slice(0, index).split('\n').toReversed()) {
+    if (/^\s*($|\/\/|\*|\/\*)/.test(line) || indentOf(line) >= depth) continue
+    if (/\basync\b.*\{\s*$/.test(line)) return true
+    if (!/^\s*(?:\} )?(?:if|else|try|catch|finally|for|while)\b.*\{\s*$/.test(line)) return false
+    depth = indentOf(line)
+  }
+  return true
+}
+
+const indentOf = (text: string) => text.search(/[^ \t]|$/)
+
 const named = (member: string, name: string) => (member === name ? name : `${member}: ${name}`)
 
 /** Checks the origin of upgrades, and limits sockets and batches. */
