@@ -32,7 +32,8 @@ export function envFileStore(path: string, prefix = ''): KeyStore {
   return fileStore(path, {
     parse: (text) => {
       const signingKeys = process.getBuiltinModule('node:util').parseEnv(text)[names.signingKeys]
-      return signingKeys === undefined ? null : parseKeyRing(signingKeys, `${names.signingKeys} in ${path}`)
+      // An example of an env file has blank values.
+      return !signingKeys?.trim() ? null : parseKeyRing(signingKeys, `${names.signingKeys} in ${path}`)
     },
     format: (ring, text) => {
       const others = text.replace(VARIABLE, (whole, name) =>

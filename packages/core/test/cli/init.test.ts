@@ -271,18 +271,24 @@ describe('init is safe', () => {
     expect(existsSync(join(app, 'elsewhere.ts'))).toBe(false)
   })
 
-  test('.env keeps its lines and keys, and only its owner can read it', async ({ expect }) => {
-    const app = createApp({ 'src/index.ts': 'export {}\n', '.env': 'PORT=3000' })
-    const { stdout } = await init(app, '--yes')
-    const { '.env': env = '' } = filesOf(app)
-    const { PORT, JWKS = '', SIGNING_KEYS = '' } = parseEnv(env)
-    expect(PORT).toBe('3000')
-    expect(JSON.parse(JWKS).keys).toHaveLength(1)
-    expect(stdout).not.toContain(JSON.parse(SIGNING_KEYS).keys[0].jwk?.d ?? '"d"')
-    expect(statSync(join(app, '.env')).mode & 0o777).toBe(0o600)
-    expect((await init(app, '--yes')).stdout).not.toContain('SIGNING_KEYS')
-    expect(filesOf(app)['.env']).toBe(env)
-  })
+  test.for([
+    ['without keys', 'PORT=3000'],
+    ['with blank keys', 'PORT=3000\nJWKS=\nSIGNING_KEYS='],
+  ] as const)(
+    '.env %s keeps its lines, and only its owner can read it',
+    async ([_name, before], { expect }) => {
+      const app = createApp({ 'src/index.ts': 'export {}\n', '.env': before })
+      const { stdout } = await init(app, '--yes')
+      const { '.env': env = '' } = filesOf(app)
+      const { PORT, JWKS = '', SIGNING_KEYS = '' } = parseEnv(env)
+      expect(PORT).toBe('3000')
+      expect(JSON.parse(JWKS).keys).toHaveLength(1)
+      expect(stdout).not.toContain(JSON.parse(SIGNING_KEYS).keys[0].jwk?.d ?? '"d"')
+      expect(statSync(join(app, '.env')).mode & 0o777).toBe(0o600)
+      expect((await init(app, '--yes')).stdout).not.toContain('SIGNING_KEYS')
+      expect(filesOf(app)['.env']).toBe(env)
+    },
+  )
 
   test('.env is in .gitignore before it has keys, so Git sees no secret', async ({ expect }) => {
     const app = createRepository()

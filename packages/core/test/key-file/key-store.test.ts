@@ -218,6 +218,8 @@ describe('an env file', () => {
     ['no line break at its end', 'APP=one', 'APP=one\n'],
     ['Windows line endings', 'APP=one\r\nOTHER=two\r\n', 'APP=one\r\nOTHER=two\r\n'],
     ['blank lines', '\n\nAPP=one\n\n\n', '\n\nAPP=one\n\n\n'],
+    ['blank keys', `${others}JWKS=\nSIGNING_KEYS=\n`, others],
+    ['blank keys in quotes', `JWKS=" "\nSIGNING_KEYS=" " # later\n${others}`, others],
     ['a public set alone', `${others}JWKS='{}'\n`, others],
     [
       'variables with similar names',

@@ -54,7 +54,7 @@ export function planInit(app: DetectedApp): Plan {
   return {
     changes: [...files.filter(({ path }) => readIfExists(path) === null), ...steps.edits, ...edits],
     envFile,
-    createsKeys: parseEnv(readIfExists(envFile) ?? '').SIGNING_KEYS === undefined,
+    createsKeys: !parseEnv(readIfExists(envFile) ?? '').SIGNING_KEYS?.trim(),
     byHand: steps.byHand,
     command: `${install}${steps.command}`,
   }
