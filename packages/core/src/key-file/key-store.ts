@@ -76,21 +76,22 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
 
   function replace(ring: KeyRing): void {
     const target = targetOf(path)
-    fs().renameSync(writeDraft(target, format(ring, readText() ?? '')), target)
+    withDraft({ path: target, text: format(ring, readText() ?? '') }, (draft) =>
+      fs().renameSync(draft, target),
+    )
   }
 
   /** If several processes start at once, the first wins. */
   function link(ring: KeyRing): boolean {
-    const draft = writeDraft(path, format(ring, ''))
-    try {
-      fs().linkSync(draft, path)
-      return true
-    } catch (error) {
-      if (fs().existsSync(path)) return false
-      throw error
-    } finally {
-      fs().unlinkSync(draft)
-    }
+    return withDraft({ path, text: format(ring, '') }, (draft) => {
+      try {
+        fs().linkSync(draft, path)
+        return true
+      } catch (error) {
+        if (fs().existsSync(path)) return false
+        throw error
+      }
+    })
   }
 
   return {
@@ -125,29 +126,42 @@ function targetOf(path: string): string {
   return fs().existsSync(path) ? fs().realpathSync(path) : path
 }
 
-function writeDraft(path: string, text: string): string {
+/** Writes private keys beside the file, and removes them if they can't take its place. */
+function withDraft<Result>(
+  { path, text }: { path: string; text: string },
+  work: (draft: string) => Result,
+): Result {
   // Not a process id: two containers that share the folder can have the same.
   const draft = `${path}.${crypto.randomUUID()}.draft`
-  fs().writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
-  fs().chmodSync(draft, 0o600)
-  return draft
+  try {
+    fs().writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+    fs().chmodSync(draft, 0o600)
+    return work(draft)
+  } finally {
+    fs().rmSync(draft, { force: true })
+  }
 }
 
 /** Locks the file, because concurrent changes would overwrite each other. */
 function locked<Result>(path: string, work: () => Result): Result {
   const lock = `${path}.lock`
-  if (fs().existsSync(lock) && Date.now() - fs().statSync(lock).mtimeMs > STALE_LOCK_MS) fs().unlinkSync(lock)
   try {
+    const since = fs().statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - since > STALE_LOCK_MS) fs().rmSync(lock, { force: true })
     fs().closeSync(fs().openSync(lock, 'wx'))
   } catch (cause) {
-    throw new ConfigurationError(
-      `${lock} exists: another command is changing the keys. Run this one again.`,
-      { cause },
-    )
+    throw new ConfigurationError(lockFault(lock, cause), { cause })
   }
   try {
     return work()
   } finally {
     fs().unlinkSync(lock)
   }
+}
+
+function lockFault(lock: string, cause: unknown): string {
+  const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'
+  if (isTaken) return `${lock} exists: another command is changing the keys. Run this one again.`
+  const folder = process.getBuiltinModule('node:path').dirname(lock)
+  return `The folder ${folder} can't be written (${cause}). Create it, or allow this user to write to it.`
 }

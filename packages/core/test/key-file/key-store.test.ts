@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import {
+import fs, {
   chmodSync,
   existsSync,
   lstatSync,
@@ -16,7 +16,7 @@ import {
 import { dirname, join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { createSigningKey } from '@sallyport/core/internal/auth'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { envFileStore, formatEnv, keyFileStore } from '../../src/key-file/key-store.ts'
 import {
   activeKey,
@@ -152,6 +152,33 @@ describe.each([
     expect(messageOf(() => store.update(publish))).toContain(`${path}.lock exists`)
     expect(store.read()).toEqual(first)
     expect(existsSync(`${path}.lock`)).toBe(true)
+  })
+
+  test.each(['writeFileSync', 'chmodSync', 'renameSync'] as const)(
+    'leaves no draft of private keys behind if %s fails',
+    (call) => {
+      const path = newPath(file)
+      const store = storeOf(path)
+      store.create(first)
+      const before = readFileSync(path, 'utf8')
+      const original = fs[call] as (...args: unknown[]) => void
+      const failing = vi.spyOn(fs, call).mockImplementation((...args: unknown[]) => {
+        // A disk that is full stops in the middle, and a mounted file can't be replaced.
+        if (call !== 'renameSync') original(...args)
+        throw new Error('EBUSY')
+      })
+      onTestFinished(() => failing.mockRestore())
+      expect(() => store.update(publish)).toThrow('EBUSY')
+      expect(readdirSync(dirname(path))).toEqual([file])
+      expect(readFileSync(path, 'utf8')).toBe(before)
+    },
+  )
+
+  test('rejects an update in a folder that is missing, and names it', () => {
+    const folder = join(newPath('x'), 'missing')
+    const message = messageOf(() => storeOf(join(folder, file)).update(publish))
+    expect(message).toContain(`The folder ${folder} can't be written (Error: ENOENT`)
+    expect(message).not.toContain('another command')
   })
 
   test.each([
