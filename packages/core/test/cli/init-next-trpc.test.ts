@@ -111,6 +111,12 @@ describe('init in a Next.js app with the files of the guide of tRPC', () => {
     expect((await host.run(['init', '--yes'], { cwd: app })).stdout).toContain('Nothing to write.')
   })
 
+  test('leaves a sign-in page in a route group to the user', async ({ expect }) => {
+    const { stdout, files } = await init({ 'src/app/(auth)/sign-in/page.tsx': '// mine\n' })
+    expect(stdout).toContain('- src/app/(auth)/sign-in/page.tsx exists.')
+    expect(Object.keys(files)).not.toContain('src/app/sign-in/page.tsx')
+  })
+
   test('keeps a function for errors', async ({ expect }) => {
     const onError = 'onError({ error }) { console.error(error) },'
     const route = GUIDE[ROUTE_FILE].replace('req, router', `req, ${onError} router`)

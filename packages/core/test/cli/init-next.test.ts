@@ -78,6 +78,35 @@ describe('init in an app of create-next-app', () => {
     expect(proxy).toBeUndefined()
   })
 
+  test.for([
+    { path: 'src/proxy.js', step: 'Add' },
+    { path: 'proxy.mjs', step: 'Add' },
+    { path: 'src/middleware.ts', step: 'Rename it to proxy.ts, and add' },
+    { path: 'middleware.js', step: 'Rename it to proxy.ts, and add' },
+    { path: 'src/instrumentation.mjs', step: 'Add' },
+    { path: 'instrumentation.ts', step: 'Add' },
+  ])('leaves $path to the user', async ({ path, step }, { expect }) => {
+    const app = createEmpty({ [path]: '// mine\n' })
+    const { code, stdout } = await init(app)
+    expect(code).toBe(0)
+    expect(readFileSync(join(app, path), 'utf8')).toBe('// mine\n')
+    const ours = path.includes('instrumentation') ? 'src/instrumentation.ts' : 'src/proxy.ts'
+    expect(existsSync(join(app, ours))).toBe(path === ours)
+    expect(stdout).toContain(`- ${path} exists. ${step} the code of docs/nextjs.md to it.\n`)
+  })
+
+  test.for([
+    '(site)/sign-in/page.tsx',
+    'sign-in/[[...sign-in]]/page.jsx',
+    '(a)/(b)/sign-in/[...rest]/page.tsx',
+  ])('leaves the sign-in page app/%s to the user', async (path, { expect }) => {
+    const app = createEmpty({ [`src/app/${path}`]: '// mine\n' })
+    const { code, stdout } = await init(app)
+    expect(code).toBe(0)
+    expect(existsSync(join(app, 'src/app/sign-in/page.tsx'))).toBe(false)
+    expect(stdout).toContain(`src/app/${path} exists. Let it call signInEmail: docs/react.md.`)
+  })
+
   test('leaves a proxy.ts and another layout to the user', async ({ expect }) => {
     const files = { 'src/proxy.ts': '// mine\n', 'src/app/layout.tsx': '// mine\n' }
     const app = createEmpty(files)
@@ -161,6 +190,12 @@ describe('init in an app of create-t3-app', () => {
     expect(stdout).toContain("- Edit src/trpc/react.tsx, which init doesn't recognize:\n")
     expect(stdout).toContain('    +         authLink(authClient),\n')
     expect(stdout).toContain('    - All lines\n    + export { GET, OPTIONS, POST } from "~/server/next";\n')
+  })
+
+  test('leaves a sign-in page in a route group to the user', async ({ expect }) => {
+    const app = createT3({ 'src/app/(auth)/sign-in/page.tsx': '// mine\n' })
+    expect((await init(app)).stdout).toContain('- src/app/(auth)/sign-in/page.tsx exists.')
+    expect(existsSync(join(app, 'src/app/sign-in'))).toBe(false)
   })
 
   test('edits nothing if it does not recognize trpc.ts, and shows the lines of all edits', async ({

@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, parse } from 'node:path'
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
 import { planEdits } from '../edits.ts'
@@ -10,7 +11,7 @@ import type { NextSteps } from './next-steps.ts'
 import { planRouter } from './plan-router.ts'
 import { isT3, planT3 } from './plan-t3.ts'
 import { requireNoAuth } from './require-no-auth.ts'
-import { SIGN_IN_PAGE } from './sign-in-page.ts'
+import { planSignIn } from './sign-in-page.ts'
 import { NEXT_FILES } from './templates.ts'
 
 /**
@@ -26,25 +27,38 @@ export function planNext(app: DetectedApp): Steps | null {
 
 function planApp(app: DetectedApp, steps: NextSteps): Steps {
   const shared = { ...proxyFiles(app), 'instrumentation.ts': NEXT_FILES['instrumentation.ts'] }
-  const isTaken = ([name, text]: [string, string]) =>
-    ![null, text].includes(readIfExists(join(app.folder, name)))
-  const taken = Object.entries(shared).filter(isTaken)
+  const taken = Object.entries(shared).flatMap(([name, text]) => {
+    const path = existingEntry(name)
+    return path === undefined || readIfExists(join(app.folder, name)) === text ? [] : [{ name, path }]
+  })
   const files = {
     'auth.config.ts': NEXT_FILES['auth.config.ts'],
     'auth.ts': withoutExtensions(FILES['auth.ts'].replace(/^.*\n/, '')),
     ...steps.files,
-    ...Object.fromEntries(Object.entries(shared).filter((file) => !isTaken(file))),
+    ...Object.fromEntries(
+      Object.entries(shared).filter(([name]) => taken.every((file) => file.name !== name)),
+    ),
   }
   return {
     files: Object.entries(files).map(([name, text]) => newFile(join(app.folder, name), text)),
     edits: steps.edits,
     byHand: [
-      ...taken.map(([name]) => `${join(app.folder, name)} exists. Add the code of docs/nextjs.md to it.`),
+      ...taken.map(({ name, path }) => {
+        const rename = parse(path).name === parse(name).name ? 'Add' : `Rename it to ${name}, and add`
+        return `${path} exists. ${rename} the code of docs/nextjs.md to it.`
+      }),
       ...steps.byHand,
     ],
     packages: ['kysely', ...steps.packages],
     command: scriptCommand(app.addPackages, 'dev'),
   }
+}
+
+/** Returns a file that Next.js runs instead. It allows no `proxy.ts` beside a `middleware.ts`. */
+function existingEntry(file: string): string | undefined {
+  const names = file.startsWith('instrumentation') ? ['instrumentation'] : ['proxy', 'middleware']
+  const paths = names.flatMap((name) => ['ts', 'js', 'mjs'].map((ending) => `${name}.${ending}`))
+  return ['src', '.'].flatMap((folder) => paths.map((path) => join(folder, path))).find(existsSync)
 }
 
 /** Before Next.js 16, `proxy.ts` is `middleware.ts`, which runs on the edge by default. */
@@ -59,18 +73,19 @@ function proxyFiles({ manifest }: DetectedApp): Record<string, string> {
 /** An app without tRPC. */
 function planEmpty({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
   const { 'proxy.ts': _, 'instrumentation.ts': __, ...files } = NEXT_FILES
+  const signIn = planSignIn()
   const layout = planEdits([layoutEdit(join(folder, 'app/layout.tsx'))])
   return {
     files: {
       ...files,
       'context.ts': ownDatabase(files['context.ts'], usesDatabaseUrl),
       'router.ts': withoutExtensions(FILES['router.ts'].replace(/^.*\n/, '')),
-      'app/sign-in/page.tsx': SIGN_IN_PAGE,
+      ...signIn.files,
     },
     edits: layout.changes,
     byHand: [
       ...layout.byHand,
-      `Sign up at /sign-in. Add procedures to ${join(folder, 'router.ts')}, and pages as app/me/page.tsx in docs/nextjs.md.`,
+      `${signIn.byHand} Add procedures to ${join(folder, 'router.ts')}, and pages as app/me/page.tsx in docs/nextjs.md.`,
     ],
     packages: [
       'better-sqlite3',

@@ -6,7 +6,7 @@ import { ownDatabase } from '../templates.ts'
 import type { NextSteps } from './next-steps.ts'
 import { type Route, readRoute } from './route.ts'
 import { nextServer, userProviders } from './server-file.ts'
-import { SIGN_IN_PAGE } from './sign-in-page.ts'
+import { planSignIn } from './sign-in-page.ts'
 import { NEXT_FILES } from './templates.ts'
 import { ROUTES, trpcEdits } from './trpc-edits.ts'
 import { findTrpcFiles, type TrpcFiles } from './trpc-files.ts'
@@ -48,14 +48,14 @@ function planRoute({ folder, ...found }: App, route: Route): Pick<NextSteps, 'fi
     providers: join(folder, 'app/user-providers.tsx'),
   }
   const edits = planEdits(trpcEdits(found, route, paths))
-  const hasSignIn = readIfExists(join(folder, 'app/sign-in/page.tsx')) !== null
+  const signIn = planSignIn()
   return {
     files: {
       'server/next.ts': nextServer({ path: paths.server, ...route }),
       'app/api/auth/[...path]/route.ts': ROUTES,
       ...(provider &&
         name && { 'app/user-providers.tsx': userProviders(paths.providers, { ...provider, name }) }),
-      ...(hasSignIn ? {} : { 'app/sign-in/page.tsx': SIGN_IN_PAGE }),
+      ...signIn.files,
     },
     edits: edits.changes,
     byHand: [
@@ -66,7 +66,7 @@ function planRoute({ folder, ...found }: App, route: Route): Pick<NextSteps, 'fi
       ...(ownsDb(route) ? [WRAP_DB] : []),
       'Wrap client components that call a guarded procedure in <SignedIn> of @sallyport/trpc/react.',
       `In server components, call a guarded procedure only if (await getPage()).state.status is "authenticated". getPage is in ${paths.server}.`,
-      'Sign up at /sign-in.',
+      signIn.byHand,
     ],
   }
 }

@@ -2,7 +2,7 @@ import { readIfExists } from '../changes.ts'
 import { type Edit, planEdits, sha256 } from '../edits.ts'
 import type { NextSteps } from './next-steps.ts'
 import { nextServer } from './server-file.ts'
-import { SIGN_IN_PAGE } from './sign-in-page.ts'
+import { planSignIn } from './sign-in-page.ts'
 import { t3Edits } from './t3-edits.ts'
 import { T3_ON_ERROR, type T3Database, t3Context } from './t3-files.ts'
 import { NEXT_FILES } from './templates.ts'
@@ -18,6 +18,7 @@ export function planT3(): NextSteps {
   const [, alias = '~/'] = /from "(\S+?)server\//.exec(readIfExists('src/server/api/root.ts') ?? '') ?? []
   const client = readIfExists('src/server/db/index.ts') ?? readIfExists('src/server/db.ts')
   const database = client === null ? null : findDatabase(client)
+  const signIn = planSignIn()
   const route = `export { GET, OPTIONS, POST } from "${alias}server/next";\n`
   const edits = planEdits([...t3Edits({ alias, hasDatabase: database !== null }), routeEdit(route, alias)])
   return {
@@ -30,7 +31,7 @@ export function planT3(): NextSteps {
         rest: T3_ON_ERROR,
       }),
       'app/api/auth/[...path]/route.ts': route,
-      'app/sign-in/page.tsx': SIGN_IN_PAGE,
+      ...signIn.files,
     },
     edits: edits.changes,
     byHand: [
@@ -41,7 +42,7 @@ export function planT3(): NextSteps {
       `In your routers, replace publicProcedure with protectedProcedure of ${ROUTER}.`,
       'Wrap client components that call such a procedure in <SignedIn> of @sallyport/trpc/react.',
       'In server components, call or prefetch such a procedure only if (await getPage()).state.status is "authenticated". getPage is in src/server/next.ts.',
-      'Sign up at /sign-in.',
+      signIn.byHand,
     ],
     packages: database === null || database.kind === 'own' ? ['better-sqlite3'] : [],
   }

@@ -1,11 +1,11 @@
-import { sep } from 'node:path'
 import { ConfigurationError } from '../../../protocol/errors.ts'
-import { type DetectedApp, filesIn } from '../detect.ts'
+import type { DetectedApp } from '../detect.ts'
+import { findAppFile } from './app-files.ts'
 
 const LIBRARIES = ['next-auth', '@auth/core', 'better-auth', '@clerk/nextjs']
 
 /** A dynamic path beside `app/api/[...path]` or `app/api/auth/[...path]`. */
-const ROUTE = /^(?:src\/)?app\/api\/(?:auth\/)?(?!\[\.\.\.path\])\[/
+const ROUTE = /^app\/api\/(?:auth\/)?(?!\[\.\.\.path\])\[/
 
 /** @throws ConfigurationError if another library signs users in, or a route of the app excludes ours */
 export function requireNoAuth({ packages }: DetectedApp): void {
@@ -14,14 +14,9 @@ export function requireNoAuth({ packages }: DetectedApp): void {
     throw new ConfigurationError(
       `Nothing written: package.json has ${library}, which signs users in. To keep it and guard procedures, follow docs/migrating.md.`,
     )
-  const route = [...filesIn('.')]
-    .map((path) => path.replaceAll(sep, '/'))
-    .find((path) => ROUTE.test(withoutGroups(path)))
+  const route = findAppFile(ROUTE)
   if (route === undefined) return
   throw new ConfigurationError(
-    `Nothing written: ${route} exists, and Next.js allows no other dynamic path beside it. If it signs users in, follow docs/migrating.md. If not, follow docs/nextjs.md#in-an-existing-app.`,
+    `Nothing written: ${route.path} exists, and Next.js allows no other dynamic path beside it. If it signs users in, follow docs/migrating.md. If not, follow docs/nextjs.md#in-an-existing-app.`,
   )
 }
-
-/** Returns the path without route groups, such as `(site)`, which aren't in URLs. */
-export const withoutGroups = (path: string): string => path.replaceAll(/\([^/]*\)\//g, '')

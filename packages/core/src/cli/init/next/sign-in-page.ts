@@ -1,4 +1,18 @@
-/** A page for `app/sign-in`, with email and password. */
+import { readIfExists } from '../changes.ts'
+import { findAppFile } from './app-files.ts'
+
+/** Also a catch-all, such as `[[...rest]]`. */
+const PAGE = /^app\/sign-in\/(?:\[.*\]\/)?page\.[jt]sx?$/
+
+/** Plans the page for `/sign-in`, unless the app has one. */
+export function planSignIn(): { files: Readonly<Record<string, string>>; byHand: string } {
+  const own = findAppFile(PAGE)
+  return own === undefined || readIfExists(own.path) === SIGN_IN_PAGE
+    ? { files: { 'app/sign-in/page.tsx': SIGN_IN_PAGE }, byHand: 'Sign up at /sign-in.' }
+    : { files: {}, byHand: `${own.path} exists. Let it call signInEmail: docs/react.md.` }
+}
+
+/** A page with email and password. */
 export const SIGN_IN_PAGE = `'use client'
 
 import { type AuthClient, AuthClientError } from '@sallyport/trpc/client'
