@@ -290,6 +290,12 @@ describe('init is safe', () => {
     },
   )
 
+  test('it skips folders and broken links whose names begin with .env', async ({ expect }) => {
+    const app = createApp({ 'src/index.ts': 'export {}\n', '.envs/local': 'DATABASE_URL=file:app.db\n' })
+    symlinkSync(join(app, 'nowhere'), join(app, '.env.link'))
+    expect((await init(app, '--yes')).code).toBe(0)
+  })
+
   test('.env is in .gitignore before it has keys, so Git sees no secret', async ({ expect }) => {
     const app = createRepository()
     await init(app, '--yes')

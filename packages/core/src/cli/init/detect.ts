@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
 
@@ -59,7 +59,7 @@ export function detectApp(): DetectedApp {
   const databaseTool = DATABASE_TOOLS.find(([name]) => packages.has(name))?.[1] ?? null
   const framework = FRAMEWORKS.find(([name]) => packages.has(name))?.[1] ?? null
   const isEmpty = sources.every((path) => path.includes('.config.'))
-  const envFiles = readdirSync('.').filter((name) => name.startsWith('.env'))
+  const envFiles = readdirSync('.').filter((name) => name.startsWith('.env') && isFile(name))
   return {
     manifest,
     packages,
@@ -80,6 +80,8 @@ function parseManifest(text: string): { dependencies?: object; devDependencies?:
     throw new ConfigurationError('package.json is not JSON. Correct it first.', { cause })
   }
 }
+
+const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 
 function usesUrl(path: string): boolean {
   const text = readFileSync(path, 'utf8').replace('openSqlite(process.env.DATABASE_URL', '')
