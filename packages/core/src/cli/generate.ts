@@ -58,7 +58,7 @@ async function generate({ auth, schema, check, out, ...options }: GenerateOption
   const { plugins } = await (schema === 'kysely' ? withPlaceholder(path, load) : load())
   const { schemaTables } = await import('./generate/schema-tables.ts')
   const { columns, tables } = await schemaTables(plugins, { schema, dialect })
-  const text = writeSchema({ columns, tables, dialect, current })
+  const text = writeSchema({ columns, tables, dialect, path, current })
   if (current !== null && isSame(text, current)) console.log('up to date')
   else if (check) throw new ConfigurationError(`${path} differs from the auth definition. ${rerun}`)
   else {

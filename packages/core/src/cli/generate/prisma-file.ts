@@ -6,9 +6,16 @@ import { modelName, relationsOf } from './prisma-relations.ts'
 const START = '// Written by "sallyport generate" from here. It keeps fields that you add to these models.'
 const END = '// Written by "sallyport generate" up to here.'
 
+interface PrismaOptions {
+  readonly engine: Engine
+  readonly current: string | null
+  /** The text of the other files in a schema folder. */
+  readonly others: string
+}
+
 /** Returns `schema.prisma` with our models between two comments. @throws ConfigurationError */
-export function prismaFile(tables: Tables, engine: Engine, current: string | null): string {
-  const text = current ?? emptySchema(engine)
+export function prismaFile(tables: Tables, { engine, current, others }: PrismaOptions): string {
+  const text = current ?? (others === '' ? emptySchema(engine) : '')
   const [start, end] = [text.indexOf(START), text.indexOf(END)]
   if ((start === -1) !== (end === -1) || end < start)
     throw new ConfigurationError(
@@ -16,15 +23,15 @@ export function prismaFile(tables: Tables, engine: Engine, current: string | nul
     )
   const [before, block, after] =
     start === -1
-      ? [`${text.trimEnd()}\n\n`, '', '\n']
+      ? [text === '' ? '' : `${text.trimEnd()}\n\n`, '', '\n']
       : [text.slice(0, start), text.slice(start, end), text.slice(end + END.length)]
-  const others = new Set(
-    [...`${before}${after}`.matchAll(/^\s*(?:model|enum|type)\s+(\w+)/gm)].map(([, name]) => name),
+  const present = new Set(
+    [...`${before}${after}\n${others}`.matchAll(/^\s*(?:model|enum|type)\s+(\w+)/gm)].map(([, name]) => name),
   )
   const names = Object.keys(tables).map(modelName)
-  const taken = names.find((name) => others.has(name))
+  const taken = names.find((name) => present.has(name))
   if (taken !== undefined)
-    throw new ConfigurationError(`schema.prisma already has a model ${taken}. Rename it, or remove it.`)
+    throw new ConfigurationError(`The Prisma schema already has a model ${taken}. Rename it, or remove it.`)
   const models = Object.entries(tables).map(([name, table]) =>
     modelText(name, modelLines([name, table], { tables, engine }), block),
   )

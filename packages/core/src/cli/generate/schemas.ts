@@ -5,6 +5,7 @@ import type { AddedColumns } from '../../session/added-columns.ts'
 import { databaseFile, ORIGIN } from './database-file.ts'
 import { drizzleFile } from './drizzle-file.ts'
 import { isSamePrisma, prismaFile } from './prisma-file.ts'
+import { otherSchemas } from './prisma-folder.ts'
 import { SQL_ORIGIN, sqlFile } from './sql-file.ts'
 
 export type SchemaName = 'kysely' | 'drizzle' | 'prisma' | 'sql'
@@ -14,6 +15,7 @@ interface SchemaInput {
   readonly columns: AddedColumns
   readonly tables: Tables
   readonly dialect: Engine
+  readonly path: string
   readonly current: string | null
 }
 
@@ -47,7 +49,8 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
     file: () => 'prisma/schema.prisma',
     // The models are added to the app's file.
     isOurs: () => true,
-    write: ({ tables, dialect, current }) => prismaFile(tables, dialect, current),
+    write: ({ tables, dialect, path, current }) =>
+      prismaFile(tables, { engine: dialect, current, others: otherSchemas(path, current) }),
     isSame: isSamePrisma,
   },
   sql: {

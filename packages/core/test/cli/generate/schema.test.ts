@@ -170,8 +170,37 @@ describe('an existing schema.prisma', () => {
     const root = app({ 'prisma/schema.prisma': text })
     expect(await generate(root, args)).toMatchObject({
       code: 1,
-      stderr: 'schema.prisma already has a model User. Rename it, or remove it.\n',
+      stderr: 'The Prisma schema already has a model User. Rename it, or remove it.\n',
     })
     expect(read(root, 'prisma/schema.prisma')).toBe(text)
+  })
+})
+
+describe('a schema folder of Prisma', () => {
+  const main = 'datasource db {\n  provider = "sqlite"\n}\n'
+  const args = '--schema prisma --dialect sqlite --out prisma/schema/auth.prisma'
+
+  test('gets a file with only our models', async ({ expect }) => {
+    const root = app({ 'prisma/schema/main.prisma': main })
+    expect(await generate(root, args)).toMatchObject({ code: 0 })
+    const text = read(root, 'prisma/schema/auth.prisma')
+    expect(text).toMatch(/^\/\/ Written by "sallyport generate"/)
+    expect(text).toContain('model User {')
+    expect(text).not.toMatch(/datasource|generator/)
+    expect(await generate(root, `${args} --check`)).toMatchObject({ code: 0, stdout: 'up to date\n' })
+  })
+
+  test('with a model of the same name in another file is rejected', async ({ expect }) => {
+    const root = app({ 'prisma/schema/main.prisma': main, 'prisma/schema/user.prisma': 'model User {\n}\n' })
+    for (const out of ['', '--out prisma/schema/main.prisma'])
+      expect(await generate(root, `${args} ${out}`.trim())).toMatchObject({
+        code: 1,
+        stderr: 'The Prisma schema already has a model User. Rename it, or remove it.\n',
+      })
+  })
+
+  test("isn't two schemas for two databases", async ({ expect }) => {
+    const root = app({ 'prisma/schema.prisma': main, 'prisma/postgres.prisma': `${main}model User {\n}\n` })
+    expect(await generate(root, '--schema prisma --dialect sqlite')).toMatchObject({ code: 0 })
   })
 })
