@@ -63,7 +63,7 @@ async function call(endpoint: Endpoint, { name, input, auth, source, config }: C
   auth[authRequest].markChecked()
   const sent = await source
     .load()
-    .then(() => callerHeaders(request, auth[authCall].kind, config))
+    .then((context) => callerHeaders(request, auth[authCall].kind, { config, context }))
     .catch((error) => {
       throw reportError(toTRPCError(error), { path: name, step: 'endpoint' }, config)
     })

@@ -15,6 +15,7 @@ export interface BetterAuthContext {
   readonly options: BetterAuthOptions
   readonly authCookies: {
     readonly sessionToken: { readonly name: string }
+    readonly sessionData: { readonly name: string }
     readonly dontRememberToken: { readonly name: string }
   }
   readonly sessionConfig: {

@@ -102,8 +102,9 @@ async function callBetterAuth(
   { request, config }: { request: SentRequest; config: AuthConfig },
 ): Promise<Headers | null> {
   const { api, options } = source.auth
+  const context = await source.load()
   const { headers }: { headers: unknown } = await api.getSession({
-    headers: callerHeaders(request, 'query', config),
+    headers: callerHeaders(request, 'query', { config, context }),
     query: { disableCookieCache: true },
     returnHeaders: true,
     ...(options.session?.deferSessionRefresh && { method: 'POST' }),

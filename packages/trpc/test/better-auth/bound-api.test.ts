@@ -24,6 +24,32 @@ test("getAuth(ctx).api makes calls as the caller, and its cookies travel with tR
   expect(String(app.jar)).toBe('')
 })
 
+test.each([
+  ['one cookie', 10],
+  ['chunks', 9_000],
+])('a revoked session is not read from a cookie cache of %s', async (_, size) => {
+  const app = await openApp({ session: { cookieCache: { enabled: true } } })
+  await app.signUp()
+  app.database.prepare('update user set image = ?').run('x'.repeat(size))
+  await app.signIn()
+  expect(String(app.jar)).toContain(`better-auth.session_data${size > 4_000 ? '.1' : ''}=`)
+  expect(await (await app.call('signedIn')).json()).toEqual({ result: { data: 'ada@example.com' } })
+  const cookies = String(app.jar)
+  app.database.exec('delete from session')
+  // Better Auth also ignores a no-break space before the name.
+  for (const cookie of [cookies, cookies.replaceAll('better-auth.session_data', '\u00a0$&')])
+    expect(await (await app.responds('signedIn', { cookie })).json()).toEqual({ result: { data: null } })
+})
+
+test('a sign-out deletes the chunks of the cookie cache', async () => {
+  const app = await openApp({ session: { cookieCache: { enabled: true } } })
+  await app.signUp()
+  app.database.prepare('update user set image = ?').run('x'.repeat(9_000))
+  await app.signIn()
+  expect((await app.call('signOut', {}, 'POST')).status).toBe(200)
+  expect(String(app.jar)).toBe('')
+})
+
 test('a bearer client gets the new token', async () => {
   const app = await openSignedIn()
   const authorization = `Bearer ${app.headers.get('set-auth-token')}`
