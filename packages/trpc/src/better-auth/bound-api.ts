@@ -1,9 +1,10 @@
-import { type AuthConfig, ConfigurationError } from '@sallyport/core'
-import { readCredentials } from '@sallyport/core/internal/server'
+import { type AuthConfig, AuthError, ConfigurationError } from '@sallyport/core'
+import { authStore, readCredentials } from '@sallyport/core/internal/server'
 import { type AuthHandle, authCall, authRequest } from '../server/auth-handle.ts'
 import type { AuthContext } from '../server/context.ts'
 import { reportError, toTRPCError, withStatus } from '../server/errors.ts'
 import { callerHeaders } from './caller-headers.ts'
+import { memberOf } from './member.ts'
 import { passCookies, readSessionCookie } from './response-cookies.ts'
 import type { BetterAuthSource } from './source.ts'
 
@@ -68,7 +69,7 @@ async function call(endpoint: Endpoint, { name, input, auth, source, config }: C
       throw reportError(toTRPCError(error), { path: name, step: 'endpoint' }, config)
     })
   const { headers, response } = await endpoint({ ...input, headers: sent, returnHeaders: true }).catch(
-    rethrow,
+    (error) => rethrow(error, { name, auth, config }),
   )
   if (request.setsHeaders) passCookies(headers, request, config)
   else if (losesSession(headers, { auth, source, config }))
@@ -91,7 +92,30 @@ function losesSession(
 }
 
 /** Rethrows an error with its status, because tRPC responds to unknown errors with 500. */
-function rethrow(error: unknown): never {
+async function rethrow(
+  error: unknown,
+  { name, auth, config }: Pick<Call, 'name' | 'auth' | 'config'>,
+): Promise<never> {
   if (!(error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number')) throw error
+  const { request, ownDb } = auth[authRequest]
+  // Better Auth throws this error for an outage too.
+  if (ownDb && isSessionMissing(error) && readCredentials(request.header, config).token !== null) {
+    const reason: unknown = await auth[authRequest]
+      .authenticateFresh(ownDb[authStore], auth[authCall].kind)
+      .then(
+        () => new AuthError('SESSIONS_UNAVAILABLE', { cause: error }),
+        (reason) => reason,
+      )
+    throw reportError(toTRPCError(reason), { path: name, step: 'endpoint' }, config)
+  }
   throw withStatus(error.statusCode, error)
+}
+
+/** Returns whether Better Auth found no session. */
+function isSessionMissing(error: Error): boolean {
+  return (
+    memberOf(error, 'statusCode') === 401 &&
+    memberOf(error, 'body', 'code') === 'UNAUTHORIZED' &&
+    error.message === 'Unauthorized'
+  )
 }

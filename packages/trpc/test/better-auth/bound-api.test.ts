@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import { openApp } from './open-app.ts'
 
@@ -82,6 +82,39 @@ test("Better Auth's errors keep their status", async () => {
   expect(await reasonOf(await app.call('unban', {}, 'POST'))).toMatchObject({ code: 'FORBIDDEN' })
   expect(await reasonOf(await app.call('unban', { cookie: '' }, 'POST'))).toMatchObject({
     code: 'UNAUTHORIZED',
+  })
+})
+
+describe('a call without a session for Better Auth has the reason of Step 2', () => {
+  test.each([
+    ['an outage', 'SESSIONS_UNAVAILABLE', 'alter table session rename to gone'],
+    ['a revocation', 'SESSION_NOT_FOUND', 'delete from session'],
+  ])('%s', async (_, reason, sql) => {
+    const app = await openSignedIn()
+    expect((await app.call()).status).toBe(200)
+    app.database.exec(sql)
+    const { auth } = await reasonOf(await app.call('changePassword', {}, 'POST'))
+    expect(auth).toMatchObject({ reason })
+  })
+
+  test('an outage that is over', async () => {
+    const app = await openSignedIn()
+    const { adapter } = await app.auth.$context
+    vi.spyOn(adapter, 'findOne').mockRejectedValueOnce(new Error('no connection'))
+    const { auth } = await reasonOf(await app.call('changePassword', {}, 'POST'))
+    expect(auth).toMatchObject({ reason: 'SESSIONS_UNAVAILABLE' })
+    expect((await app.call('changePassword', {}, 'POST')).status).toBe(200)
+  })
+
+  test('but not another 401', async () => {
+    const app = await openSignedIn()
+    const headers = new Headers({ cookie: String(app.jar), 'sec-fetch-site': 'same-origin' })
+    const { api } = app.guard.getAuth(app.guard.headers(headers))
+    const signIn = api.signInEmail({ body: { email: 'ada@example.com', password: 'a wrong password' } })
+    await expect(signIn).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      cause: { body: { code: 'INVALID_EMAIL_OR_PASSWORD' } },
+    })
   })
 })
 
