@@ -46,6 +46,11 @@ export function createRenewal(source: BetterAuthSource<BetterAuth>, config: Auth
     try {
       const headers = await withDeadline(attempt.response, MAX_WAIT_MS)
       if (headers === null) return () => {}
+      // SQLite may have given the id to another session since.
+      if (!isOwnCookie(headers, request, { source, config })) {
+        attempts.delete(key)
+        return () => {}
+      }
       return () => {
         attempts.delete(key)
         passCookies(headers, request, config)
@@ -110,6 +115,14 @@ async function callBetterAuth(
     ...(options.session?.deferSessionRefresh && { method: 'POST' }),
   })
   if (!(headers instanceof Headers)) return null
-  const { token } = readCredentials(request.header, config)
-  return readSessionCookie(headers, source) === token ? headers : null
+  return isOwnCookie(headers, request, { source, config }) ? headers : null
+}
+
+/** Returns whether a response sets the session cookie that the request has. */
+function isOwnCookie(
+  headers: Headers,
+  request: SentRequest,
+  { source, config }: { source: BetterAuthSource; config: AuthConfig },
+): boolean {
+  return readSessionCookie(headers, source) === readCredentials(request.header, config).token
 }

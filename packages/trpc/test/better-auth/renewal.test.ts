@@ -147,6 +147,31 @@ test('the cookies of a slow renewal travel with a later call', async () => {
   expect(app.renewals).toHaveBeenCalledTimes(1)
 })
 
+test('a renewal that no call has received is not passed on to a new session with its id', async () => {
+  const app = await openApp({ advanced: { database: { generateId: 'serial' } } })
+  await app.signUp()
+  await app.signUp('bob@example.com')
+  app.database.exec('delete from session')
+  await app.signIn()
+  wait(25)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  app.renewals.mockImplementationOnce(async (input) => {
+    await promise
+    return app.renew(input)
+  })
+  expect((await app.call()).headers.getSetCookie()).toEqual([])
+  resolve()
+  await app.renewals.mock.results[0]?.value
+  app.database.exec('delete from session')
+  await app.signIn({ email: 'bob@example.com' })
+  expect(app.database.prepare('select id from session').all()).toEqual([{ id: 1 }])
+  const response = await app.call('sensitive')
+  expect((await response.json()).result.data.email).toBe('bob@example.com')
+  expect(response.headers.getSetCookie()).toEqual([])
+  wait(25)
+  expect((await app.call()).headers.getSetCookie()).not.toEqual([])
+})
+
 test("a renewal never passes on another session's cookie, or a deleted one", async () => {
   const app = await openApp()
   await app.signUp()
