@@ -50,7 +50,7 @@ export { keySetsOf, type ServiceKeys, verifyServiceToken } from '../service/veri
 export { authStore } from '../session/auth-store.ts'
 export { isKeyTrusted, validateIdentity } from '../session/authenticate.ts'
 export { requireKnownFactor } from '../session/authentication-methods.ts'
-export { checkKeys, checkLookup, requireReady } from '../session/is-ready.ts'
+export { checkKeys, checkLookup, PROBE_ID, requireReady } from '../session/is-ready.ts'
 export { matchSessionCookie } from '../session/match-session-cookie.ts'
 export { proofError } from '../session/proof-error.ts'
 export { denial, reportLater, withoutReports } from '../session/report-denial.ts'

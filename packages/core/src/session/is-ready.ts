@@ -19,9 +19,12 @@ export function checkKeys({ issuers, lookupTimeoutMs }: AuthConfig): Promise<voi
   return withDeadline(issuers[0].jwks.ready(), lookupTimeoutMs)
 }
 
+/** The ids of a session that doesn't exist, and of its user. They are neither numbers nor UUIDs. */
+export const PROBE_ID = 'health-check'
+
 /** Looks up a session that doesn't exist. Throws whatever makes Step 2 fail. */
 export async function checkLookup({ lookupTimeoutMs }: AuthConfig, sessions: SessionReader): Promise<void> {
-  const probe = { sessionId: 'health-check', userId: 'health-check' }
+  const probe = { sessionId: PROBE_ID, userId: PROBE_ID }
   await withDeadline(Promise.resolve(sessions.findSession(probe)), lookupTimeoutMs)
 }
 

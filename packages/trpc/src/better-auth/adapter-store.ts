@@ -1,5 +1,5 @@
 import type { SessionReader, StoredSession } from '@sallyport/core'
-import { memoryFeed, memoryLimits, type OpenedMembers } from '@sallyport/core/internal/server'
+import { memoryFeed, memoryLimits, type OpenedMembers, PROBE_ID } from '@sallyport/core/internal/server'
 import { getAuthTables } from 'better-auth/db'
 import { defaultRoleOf } from './access.ts'
 import type { BetterAuthContext } from './instance.ts'
@@ -12,6 +12,11 @@ export function adapterStore(context: BetterAuthContext, issuer: string): Opened
   const { find, toSession } = createRowReader(context, issuer)
   const sessions: SessionReader = {
     async findSession({ sessionId, userId }) {
+      if (sessionId === PROBE_ID) {
+        // The database may reject this id, as PostgreSQL does if its ids are UUIDs.
+        await context.adapter.findMany({ model: 'session', where: [], limit: 1 })
+        return null
+      }
       const session = await find('session', { id: sessionId })
       if (session === null || String(session.userId) !== userId) return null
       const user = await find('user', { id: userId })

@@ -1,5 +1,5 @@
 import { isAuthError } from '@sallyport/core'
-import { authStore } from '@sallyport/core/internal/server'
+import { authStore, isConfigurationError, PROBE_ID } from '@sallyport/core/internal/server'
 import { sensitiveSessionMiddleware, sessionMiddleware } from '@sallyport/trpc'
 import { type BetterAuthGuardOptions, betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
@@ -73,15 +73,21 @@ export function createApp(
 
   return {
     auth,
+    guard,
     /** Runs after Step 2 of the next write, before its transaction. */
     beforeWriting(run: () => Promise<unknown>) {
       beforeWriting = run
     },
     async signUp() {
       const { headers } = await auth.api.signUpEmail({ body: ADA, returnHeaders: true })
-      // Opens the store. A call on a busy machine might not wait for that. Its error is that of the call too.
+      // Opens the store. A call on a busy machine might not wait for that.
       const { sessions } = guard.attach(db)[authStore]
-      await Promise.resolve(sessions.findSession({ sessionId: 'none', userId: 'none' })).catch(() => null)
+      try {
+        await sessions.findSession({ sessionId: PROBE_ID, userId: PROBE_ID })
+      } catch (error) {
+        // Calls fail with it too.
+        if (!(isAuthError(error) && isConfigurationError(error.cause))) throw error
+      }
       return signedIn(headers)
     },
     async signIn() {

@@ -110,18 +110,25 @@ model Invitation {
   @@schema("auth")
 }`
 
+/** The same of `postgresTables('uuid')`. */
+const UUID_SCHEMA = SCHEMA.replaceAll(
+  '@id',
+  '@id @default(dbgenerated("gen_random_uuid()")) @db.Uuid',
+).replaceAll(/^ {2}(userId|organizationId|inviterId) String\?/gm, '$& @db.Uuid')
+
 /** Opens Better Auth on Prisma and PostgreSQL. */
-export async function openPrisma(server: PostgresServer) {
-  const connectionString = await server.createDatabase('prisma')
+export async function openPrisma(server: PostgresServer, generateId?: 'uuid') {
+  const connectionString = await server.createDatabase(`prisma_${generateId ?? 'text'}`)
   const pool = new Pool({ connectionString })
   pool.on('error', () => {})
-  await pool.query(createPostgres(postgresTables()))
+  await pool.query(createPostgres(postgresTables(generateId)))
   const { PrismaClient } = await import(
-    pathToFileURL(join(generatePrisma(SCHEMA), 'client', 'client.ts')).href
+    pathToFileURL(join(generatePrisma(generateId ? UUID_SCHEMA : SCHEMA), 'client', 'client.ts')).href
   )
+  const ids = generateId && { advanced: { database: { generateId } } }
   const connect = () => {
     const db: object = new PrismaClient({ adapter: new PrismaPg({ connectionString }, { schema: 'auth' }) })
-    return { db, options: { database: prismaAdapter(db, { provider: 'postgresql' }) } }
+    return { db, options: { database: prismaAdapter(db, { provider: 'postgresql' }), ...ids } }
   }
   return { connect, pool }
 }

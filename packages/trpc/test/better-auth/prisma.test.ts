@@ -1,3 +1,4 @@
+import { isReady, sessionsOf } from '@sallyport/core'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
 import { COLUMNS, createApp } from './app.ts'
@@ -29,4 +30,17 @@ test("with Prisma, Step 2 uses the adapter and says so, or the app's Pool, and c
   app.beforeWriting(() => pool.query('delete from auth.login'))
   for (const { call } of [app, withPool]) expect(await call(cookie, 'write')).toBe('SESSION_NOT_FOUND')
   for (const { call } of [app, withPool]) expect(await call(cookie)).toBe('SESSION_NOT_FOUND')
+})
+
+test('with Prisma and UUIDs, the guard is ready, and its health check passes', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const { connect } = await openPrisma(postgres, 'uuid')
+  const { db, options } = connect()
+  const { guard, signUp, call } = createApp({ ...COLUMNS, ...options }, { db })
+  guard.attach(db)
+  await guard.ready()
+  expect(await isReady(guard.config, sessionsOf(guard))).toBe(true)
+  const { cookie } = await signUp()
+  expect(await call(cookie)).toMatchObject({ user: { name: 'Ada' } })
 })
