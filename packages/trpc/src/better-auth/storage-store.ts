@@ -23,7 +23,11 @@ export function storageStore(
       reader ??= createRowReader(context, config.issuer)
       const token = tokens.tokenOf(key.sessionId) ?? (await findToken(key))
       const found = token === null ? null : await internalAdapter.findSession(token)
-      return found === null ? null : reader.toSession(found.session, found.user)
+      if (found === null) return null
+      // The storage has a copy from the sign-in. Changes of a role or a ban may only be in the database.
+      const hasDatabase = context.options.database !== undefined
+      const user = hasDatabase ? await reader.find('user', { id: key.userId }) : found.user
+      return user === null ? null : reader.toSession(found.session, user)
     },
   }
 

@@ -1,7 +1,12 @@
+import { sessionsOf, validateSession } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
+import { betterAuthGuard } from '@sallyport/trpc/better-auth'
+import { betterAuth } from 'better-auth'
+import { admin } from 'better-auth/plugins'
 import { afterAll, expect, test, vi } from 'vitest'
 import { createKnownTokens } from '../../src/better-auth/known-tokens.ts'
-import { openScene, reasonsOf } from './open-scene.ts'
+import { FAST_PASSWORDS, ORIGIN, PASSWORD, SECRET } from './create-auth.ts'
+import { openScene, reasonsOf, sessionOf } from './open-scene.ts'
 
 /** Creates a storage in memory. */
 function openStorage() {
@@ -92,19 +97,54 @@ test('a session whose token was evicted is found again, or must be proved again'
   await scene.close()
 })
 
-test('a ban in the storage ends when its text says so', async () => {
+test('without a database, a ban in the storage ends when its text says so', async () => {
   const storage = openStorage()
-  const scene = await openScene({ secondaryStorage: storage })
-  const { token, cookie } = await scene.signUp()
+  const auth = betterAuth({
+    baseURL: ORIGIN,
+    secret: SECRET,
+    secondaryStorage: storage,
+    emailAndPassword: FAST_PASSWORDS,
+    plugins: [admin()],
+  })
+  const { headers, response } = await auth.api.signUpEmail({
+    body: { name: 'Ada', email: 'ada@example.com', password: PASSWORD },
+    returnHeaders: true,
+  })
+  const { token } = sessionOf(headers)
   const stored = JSON.parse(storage.values.get(token) ?? '')
-  for (const [seconds, reason] of [
-    [60, 'ACCOUNT_BANNED'],
-    [-60, null],
-  ] as const) {
+  const guard = betterAuthGuard(auth)
+  const validate = () =>
+    validateSession(
+      { sessionId: stored.session.id, userId: response.user.id, version: null, issuer: ORIGIN },
+      sessionsOf(guard),
+    )
+  const ban = (seconds: number) => {
     const user = { ...stored.user, banned: true, banExpires: new Date(Date.now() + seconds * 1_000) }
     storage.values.set(token, JSON.stringify({ ...stored, user }))
-    expect(await scene.call(cookie)).toBe(reason)
   }
+  ban(60)
+  await expect(validate()).rejects.toMatchObject({ reason: 'ACCOUNT_BANNED' })
+  ban(-60)
+  expect(await validate()).toMatchObject({ user: { name: 'Ada' } })
+  await guard.close()
+})
+
+test('without rows, each call reads the user from the database, with one query', async () => {
+  const scene = await openScene({ secondaryStorage: openStorage() })
+  const { cookie, userId, token } = await scene.signUp()
+  expect(await scene.call(cookie)).toBeNull()
+  const { adapter, internalAdapter } = await scene.auth.$context
+  const queries = vi.spyOn(adapter, 'findOne')
+  expect(await scene.call(cookie)).toBeNull()
+  expect(queries.mock.calls).toEqual([[{ model: 'user', where: [{ field: 'id', value: userId }] }]])
+  const sessionId = String((await internalAdapter.findSession(token))?.session.id)
+  scene.database.exec(`update user set role = 'admin'`)
+  const found = await scene.db[authStore].sessions.findSession({ sessionId, userId })
+  expect(found).toMatchObject({ user: { role: 'admin' } })
+  scene.database.exec('update user set banned = 1')
+  expect(await scene.call(cookie)).toBe('ACCOUNT_BANNED')
+  scene.database.exec('delete from user')
+  expect(await scene.call(cookie)).toBe('SESSION_NOT_FOUND')
   await scene.close()
 })
 
