@@ -1,13 +1,5 @@
-import type {
-  AuthConfig,
-  AuthDatabase,
-  AuthError,
-  AuthStore,
-  Identity,
-  Session,
-  SessionDatabase,
-} from '@sallyport/core'
-import { ConfigurationError, isAuthError, validateSession } from '@sallyport/core'
+import type { AuthConfig, AuthDatabase, AuthStore, Identity, Session, SessionDatabase } from '@sallyport/core'
+import { AuthError, ConfigurationError, isAuthError, validateSession } from '@sallyport/core'
 import { isSessionOver } from '@sallyport/core/internal/protocol'
 import { transact, transactInClient, transactionsOf } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
@@ -107,12 +99,13 @@ export function createTransaction(
     // A second transaction would wait for a lock that the first one holds.
     if (isOpen) throw new Error('This call has an open ctx.transaction. Use its trx, or wait until it ends')
     isOpen = true
+    const { identity, session: read } = lease.read
     const authorize = (session: Session) => {
+      if (isReplaced(session, read)) throw new AuthError('TOKEN_INVALID')
       const error = errorOf(session, config) ?? lease.errorOf(session)
       if (error !== null) throw error
     }
     const options = { config, authorize, signal }
-    const { identity } = lease.read
     const work = (trx: object) => fn(trx as never)
     try {
       const { database, limitStatements } = store
@@ -128,6 +121,15 @@ export function createTransaction(
       isOpen = false
     }
   }
+}
+
+/**
+ * Returns whether a locked session has the id of a deleted one. If a database may use ids again, the guard of
+ * Better Auth adds a version when it reads a session: its creation. The locks don't read a version.
+ */
+function isReplaced(locked: Session, read: Session): boolean {
+  const isVersionAdded = read.version !== null && locked.version === null
+  return isVersionAdded && locked.lastAuthenticatedAt !== read.lastAuthenticatedAt
 }
 
 /**

@@ -2,6 +2,7 @@ import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { getMigrations } from 'better-auth/db/migration'
 import Database from 'better-sqlite3'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
+import { Kysely, SqliteDialect } from 'kysely'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
 import { COLUMNS, createApp } from './app.ts'
@@ -83,6 +84,23 @@ test.each(scenes)(
     expect(await call(fourth.cookie)).toBe('ACCOUNT_BANNED')
   },
 )
+
+test('ctx.transaction rejects a new session that has the id of the deleted one', async () => {
+  const client = new Database(':memory:')
+  const db = new Kysely({ dialect: new SqliteDialect({ database: client }) })
+  const advanced = { database: { generateId: 'serial' } } as const
+  const options = { ...COLUMNS, database: { db, type: 'sqlite' }, advanced } as const
+  await (await getMigrations(options)).runMigrations()
+  const { call, signUp, signIn, beforeWriting } = createApp(options, { db, client })
+  const { cookie } = await signUp()
+  expect(await call(cookie, 'write')).toBe('written')
+  beforeWriting(async () => {
+    client.exec('delete from session')
+    await signIn()
+    expect(client.prepare('select id from session').all()).toEqual([{ id: 1 }])
+  })
+  expect(await call(cookie, 'write')).toBe('TOKEN_INVALID')
+})
 
 /** Signs up, and returns what a call receives, with the warnings and errors that were printed. */
 async function callOnce({ options, db }: { options: object; db: object }) {
