@@ -107,7 +107,7 @@ function locksOf(
   { mapping, columns }: Description,
 ): AuthStore['locks'] {
   const engine = engineOf(adapter)
-  if (engine === null) return undefined
+  if (engine === null || engine === 'mysql') return undefined
   const sql = sessionSql(engine, mapping, columns)
   const isSerial = options.advanced?.database?.generateId === 'serial'
   return isSerial ? { sql, columns, ids: { session: 'bigint', user: 'bigint' } } : { sql, columns }

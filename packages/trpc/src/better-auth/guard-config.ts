@@ -12,7 +12,7 @@ import type { DatabaseClient } from './find-client.ts'
 import type { KnownTokens } from './known-tokens.ts'
 import { baseUrlOf, trustedOriginsOf } from './origins.ts'
 import { TOKEN_HEADER } from './response-cookies.ts'
-import { mayReuseIds, versionOf } from './session-versions.ts'
+import { findVersioned, mayReuseIds, versionOf } from './session-versions.ts'
 import type { BetterAuthSource } from './source.ts'
 
 /** Options of `betterAuthGuard` that Better Auth's options don't have. */
@@ -63,7 +63,9 @@ export function guardConfig(
         if (found === null) return null
         const key = { sessionId: String(found.session.id), userId: String(found.session.userId) }
         tokens.add(token, key)
-        return mayReuseIds(context) ? { ...key, version: versionOf(found.session.createdAt) } : key
+        if (!mayReuseIds(context)) return key
+        const versioned = await findVersioned(context, { token, session: found.session })
+        return versioned && { ...key, version: versionOf(versioned.createdAt) }
       },
     })
     return {

@@ -14,10 +14,10 @@ export function textOf(value: unknown, ...path: readonly (string | symbol)[]): s
 }
 
 /** Returns the engine of Better Auth's database, or null if an adapter doesn't say which. */
-export function engineOf(adapter: object): 'postgres' | 'sqlite' | null {
+export function engineOf(adapter: object): 'postgres' | 'sqlite' | 'mysql' | null {
   const provider = textOf(adapter, 'options', 'provider') ?? textOf(adapter, 'options', 'type') ?? ''
   if (/^(pg|postgres)/.test(provider)) return 'postgres'
-  return provider === 'sqlite' ? 'sqlite' : null
+  return provider === 'sqlite' || provider === 'mysql' ? provider : null
 }
 
 /** Calls a method of another library's object. */

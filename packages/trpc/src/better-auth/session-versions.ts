@@ -1,7 +1,7 @@
 import type { SessionReader, StoredSession } from '@sallyport/core'
 import type { BetterAuthContext } from './instance.ts'
 import { engineOf } from './member.ts'
-import type { BetterAuthSource } from './source.ts'
+import { type BetterAuthSource, keepsRows } from './source.ts'
 
 /**
  * Returns whether the database may give the id of a deleted row to a new one, as SQLite does with numbers.
@@ -9,12 +9,26 @@ import type { BetterAuthSource } from './source.ts'
  */
 export function mayReuseIds({ adapter, options }: BetterAuthContext): boolean {
   const generateId = options.advanced?.database?.generateId
-  return (generateId === 'serial' || generateId === false) && engineOf(adapter) !== 'postgres'
+  const mayBeNumeric = generateId === 'serial' || generateId === false
+  return mayBeNumeric && !['postgres', 'mysql'].includes(engineOf(adapter) ?? '')
 }
 
 /** Returns the version of a session whose id may be used again: its creation in milliseconds since 1970. */
 export function versionOf(createdAt: unknown): number {
   return createdAt instanceof Date ? createdAt.getTime() : Date.parse(String(createdAt))
+}
+
+/**
+ * Returns the session whose creation is its version; null if its row is gone. Takes the row, as Step 2 does:
+ * the dates of the copy in a secondary storage may be more exact.
+ */
+export async function findVersioned(
+  { adapter, options }: BetterAuthContext,
+  { token, session }: { token: string; session: Readonly<Record<string, unknown>> },
+): Promise<Readonly<Record<string, unknown>> | null> {
+  if (options.secondaryStorage === undefined || !keepsRows({ options })) return session
+  // By its token, because another session may have the id now.
+  return adapter.findOne({ model: 'session', where: [{ field: 'token', value: token }] })
 }
 
 /** Adds versions to the sessions of a database that may use ids again. */

@@ -7,24 +7,7 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { createKnownTokens } from '../../src/better-auth/known-tokens.ts'
 import { FAST_PASSWORDS, ORIGIN, PASSWORD, SECRET } from './create-auth.ts'
 import { openScene, reasonsOf, sessionOf } from './open-scene.ts'
-
-/** Creates a storage in memory. */
-function openStorage() {
-  const values = new Map<string, string>()
-  const take = (key: string) => {
-    const value = values.get(key) ?? null
-    values.delete(key)
-    return value
-  }
-  return {
-    values,
-    get: async (key: string) => values.get(key) ?? null,
-    set: async (key: string, value: string) => void values.set(key, value),
-    delete: async (key: string) => void values.delete(key),
-    getAndDelete: async (key: string) => take(key),
-    increment: async () => 1,
-  }
-}
+import { openStorage } from './open-storage.ts'
 
 const modes = {
   'without rows': {},
