@@ -71,6 +71,11 @@ async function openStore(context: BetterAuthContext, { issuer, client, db }: Pla
     )
   const described = describe(context, { db, issuer })
   if (typeof described !== 'string' && found !== null) return openNative(found, described)
+  // The extension of Prisma for read replicas. A replica has a revoked session for longer.
+  if (typeof memberOf(db, '$replica') === 'function')
+    throw new ConfigurationError(
+      "The Prisma client reads from replicas, which learn of revocations late. Pass the primary's client: betterAuthGuard(auth, { client }). Or give prismaAdapter() and guard.attach() the client without the extension.",
+    )
   const reason = typeof described === 'string' ? described : 'its database client could not be found'
   const fix = found === null ? ' To avoid both, pass the client: betterAuthGuard(auth, { client }).' : ''
   console.warn(

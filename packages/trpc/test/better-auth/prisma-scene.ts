@@ -116,9 +116,11 @@ const UUID_SCHEMA = SCHEMA.replaceAll(
   '@id @default(dbgenerated("gen_random_uuid()")) @db.Uuid',
 ).replaceAll(/^ {2}(userId|organizationId|inviterId) String\?/gm, '$& @db.Uuid')
 
+let databases = 0
+
 /** Opens Better Auth on Prisma and PostgreSQL. */
 export async function openPrisma(server: PostgresServer, generateId?: 'uuid') {
-  const connectionString = await server.createDatabase(`prisma_${generateId ?? 'text'}`)
+  const connectionString = await server.createDatabase(`prisma_${databases++}`)
   const pool = new Pool({ connectionString })
   pool.on('error', () => {})
   await pool.query(createPostgres(postgresTables(generateId)))
@@ -126,8 +128,9 @@ export async function openPrisma(server: PostgresServer, generateId?: 'uuid') {
     pathToFileURL(join(generatePrisma(generateId ? UUID_SCHEMA : SCHEMA), 'client', 'client.ts')).href
   )
   const ids = generateId && { advanced: { database: { generateId } } }
-  const connect = () => {
-    const db: object = new PrismaClient({ adapter: new PrismaPg({ connectionString }, { schema: 'auth' }) })
+  const connect = ({ extension }: { extension?: object } = {}) => {
+    const client = new PrismaClient({ adapter: new PrismaPg({ connectionString }, { schema: 'auth' }) })
+    const db: object = extension ? client.$extends(extension) : client
     return { db, options: { database: prismaAdapter(db, { provider: 'postgresql' }), ...ids } }
   }
   return { connect, pool }

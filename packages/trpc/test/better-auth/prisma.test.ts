@@ -44,3 +44,19 @@ test('with Prisma and UUIDs, the guard is ready, and its health check passes', a
   const { cookie } = await signUp()
   expect(await call(cookie)).toMatchObject({ user: { name: 'Ada' } })
 })
+
+test("with a Prisma client that reads from replicas, the guard needs the primary's client", async () => {
+  const { connect, pool } = await openPrisma(postgres, 'uuid')
+  // Like `@prisma/extension-read-replicas`.
+  const { db, options } = connect({ extension: { client: { $replica: () => db } } })
+  const app = createApp({ ...COLUMNS, ...options }, { db })
+  app.guard.attach(db)
+  await expect(app.guard.ready()).rejects.toThrow(/reads from replicas.*betterAuthGuard\(auth, { client }\)/)
+  const { cookie } = await app.signUp()
+  expect(await app.call(cookie)).toBe('SESSIONS_UNAVAILABLE')
+
+  const withPool = createApp({ ...COLUMNS, ...options }, { db, client: pool })
+  withPool.guard.attach(db)
+  await withPool.guard.ready()
+  expect(await withPool.call(cookie)).toMatchObject({ user: { name: 'Ada' } })
+})
