@@ -19,7 +19,7 @@ const NOTHING = '-- This is an empty migration.'
 describe.each(await databaseKinds())('$name', async (kind) => {
   const dialect = kind.name === 'SQLite' ? 'sqlite' : 'postgres'
   const { tables } = await schemaTables(definition.plugins, { schema: 'prisma', dialect })
-  const schema = prismaFile(tables, dialect, null)
+  const schema = prismaFile(tables, { engine: dialect, current: null, others: '' })
   const request = new Request('http://localhost:3000/', { method: 'POST', headers: { [CLIENT_HEADER]: '1' } })
   const account = { email: 'ada@example.com', password: TEST_PASSWORD }
 
