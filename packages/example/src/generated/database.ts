@@ -117,6 +117,12 @@ export type AuthTables = Pick<CoreTables, keyof CoreTables> & {
     "accessExpiresAt": NullableTimestamp
     "updatedAt": Timestamp
   }
+  "oauthUnlinked": {
+    "id": string
+    "userId": string
+    "provider": string
+    "createdAt": Timestamp
+  }
   "organization": {
     "id": string
     "name": string

@@ -13,6 +13,7 @@ import { oauthError } from './errors.ts'
 import { sendNotice } from './notices.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
+import { rememberUnlinked } from './unlinked.ts'
 
 /** Lists the caller's password and linked providers. */
 export function listAccounts(settings: Settings): Endpoint<object, { accounts: AccountResponse[] }, false> {
@@ -54,7 +55,7 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
         const account = await ofUser.executeTakeFirst()
         if (account === undefined) throw oauthError('ACCOUNT_NOT_FOUND')
         provider = account.providerId
-        await deleteAccounts(trx, [accountId])
+        await deleteAccounts(trx, [{ id: accountId, userId, provider }], at)
         await requireWayIn(userId, trx, context)
         await deleteChallenges(trx, userId)
         record({ type: 'oauth:account-unlinked', userId, actorId: null, at, detail: { provider } })
@@ -71,18 +72,25 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
 }
 
 /** Unlinks the providers that an attacker may have linked. */
-export async function removeAdded({ userId, addedSince }: UndoneChange, trx: AuthTransaction): Promise<void> {
-  const accounts = trx.selectFrom('account').select('id').where('userId', '=', userId)
+export async function removeAdded(
+  { userId, addedSince, at }: UndoneChange,
+  trx: AuthTransaction,
+): Promise<void> {
+  const accounts = trx.selectFrom('account').select(['id', 'providerId']).where('userId', '=', userId)
   const added = accounts.where('providerId', '!=', CREDENTIAL).where('createdAt', '>=', addedSince)
-  const ids = (await added.execute()).map(({ id }) => id)
-  if (ids.length > 0) await deleteAccounts(trx, ids)
+  const removed = (await added.execute()).map(({ id, providerId: provider }) => ({ id, userId, provider }))
+  if (removed.length > 0) await deleteAccounts(trx, removed, at)
 }
 
-async function deleteAccounts(trx: AuthTransaction, ids: readonly string[]): Promise<void> {
+type Removed = { id: string; userId: string; provider: string }
+
+async function deleteAccounts(trx: AuthTransaction, removed: readonly Removed[], now: Date): Promise<void> {
+  const ids = removed.map(({ id }) => id)
   // The app's own connection may not enforce foreign keys.
   for (const table of ['oauthToken', 'oauthCode'] as const)
     await withOwnTables(trx).deleteFrom(table).where('accountId', 'in', ids).execute()
   await trx.deleteFrom('account').where('id', 'in', ids).execute()
+  for (const { userId, provider } of removed) await rememberUnlinked(trx, { userId, provider, now })
 }
 
 /** Returns whether a user has linked a provider that the app offers. */

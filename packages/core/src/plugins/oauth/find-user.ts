@@ -7,6 +7,7 @@ import { insertUser } from '../insert-user.ts'
 import { oauthError } from './errors.ts'
 import type { Person } from './prove.ts'
 import type { Provider } from './providers.ts'
+import { wasUnlinked } from './unlinked.ts'
 
 /** A row of the table `account`. */
 export interface LinkedAccount {
@@ -62,7 +63,8 @@ export async function findOrCreateAccount(
 /**
  * Rejects a user whose email may belong to someone else by now: an attacker can sign up with an address
  * before its owner does, and a provider can give an address to another person, who has another id there. A
- * mailbox must not add a way in to an account that a second factor protects.
+ * mailbox must not add a way in to an account that a second factor protects. A removed provider stays out
+ * until the user links it.
  * @throws EndpointError `ACCOUNT_EXISTS`, or AuthError `ACCOUNT_BANNED`
  */
 async function requireSamePerson(
@@ -85,7 +87,9 @@ async function requireSamePerson(
   const isVerified = user?.email === email && Boolean(user.emailVerified)
   const accounts = trx.selectFrom('account').select('id').where('userId', '=', userId)
   const sameProvider = await accounts.where('providerId', '=', provider.id).executeTakeFirst()
-  const isLinkable = isVerified && provider.linkByEmail !== false && sameProvider === undefined
+  const wasRemoved = await wasUnlinked(trx, { userId, provider: provider.id })
+  const isFirst = sameProvider === undefined && !wasRemoved
+  const isLinkable = isVerified && provider.linkByEmail !== false && isFirst
   if (!isLinkable || (await hasSecondFactor(userId, trx, secondFactors))) throw oauthError('ACCOUNT_EXISTS')
 }
 

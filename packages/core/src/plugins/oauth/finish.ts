@@ -13,6 +13,7 @@ import type { Provider } from './providers.ts'
 import { resumeSession } from './resume-session.ts'
 import type { Settings } from './settings.ts'
 import { storeTokens } from './stored-tokens.ts'
+import { forgetUnlinked } from './unlinked.ts'
 
 /** Clocks of the provider and of this server differ. */
 const CLOCK_TOLERANCE_SECONDS = 10
@@ -67,6 +68,7 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
     const known = await findAccount(trx, { provider, ...person })
     if (known !== undefined && known.userId !== userId) throw oauthError('ACCOUNT_TAKEN')
     await requireOwnEmail(trx, record, { userId, person, now })
+    await forgetUnlinked(trx, { userId, provider: provider.id })
     const linked = known ?? (await insertAccount(trx, record, { userId, person, provider, now }))
     // In this transaction: if it failed after it, the session's new credentials would be lost.
     await storeTokens(linked, tokens, { provider, context, db: trx })

@@ -51,6 +51,8 @@ export type OauthTables = {
     accessExpiresAt: NullableTimestamp
     updatedAt: Timestamp
   }
+  /** Providers that were removed from a user. Their emails don't link them again. */
+  oauthUnlinked: { id: string; userId: string; provider: string; createdAt: Timestamp }
 }
 
 export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & OauthTables> {
@@ -105,5 +107,16 @@ export const migrations: Migrations = {
     await schema.createIndex('oauthFlow_expiresAt').on('oauthFlow').column('expiresAt').execute()
     await schema.createIndex('oauthCode_accountId').on('oauthCode').column('accountId').execute()
     await schema.createIndex('oauthCode_expiresAt').on('oauthCode').column('expiresAt').execute()
+  },
+  async '0002_oauth_unlinked'(schema, { timestamp }) {
+    await schema
+      .createTable('oauthUnlinked')
+      .addColumn('id', 'text', (column) => column.notNull().primaryKey())
+      .addColumn('userId', 'text', (column) => column.notNull().references('user.id').onDelete('cascade'))
+      .addColumn('provider', 'text', (column) => column.notNull())
+      .addColumn('createdAt', timestamp, (column) => column.notNull())
+      .execute()
+    const unique = schema.createIndex('oauthUnlinked_userId_provider').unique()
+    await unique.on('oauthUnlinked').columns(['userId', 'provider']).execute()
   },
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { withOwnTables } from '../../../src/plugins/oauth/tables.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
 import { CLIENT, startOidcServer } from './oidc-server.ts'
@@ -168,6 +169,23 @@ describe('unlinking a provider', () => {
     await browser.call('unlinkAccount', { accountId: await idOf('acme') })
     const open = auth.db.selectFrom('sallyport.challenge').select('id').where('userId', '=', user.userId)
     expect(await open.execute()).toEqual([])
+  })
+
+  test('keeps the provider out, whose email would link it again, until the user links it', async () => {
+    const person = { ...newPerson(), email: user.email }
+    acme.person = person
+    await browser.go('signInOauth')
+    await browser.signIn(user.email)
+    await browser.call('unlinkAccount', { accountId: await idOf('acme') })
+    for (const sub of [crypto.randomUUID(), person.sub]) {
+      acme.person = { ...person, sub }
+      expect((await open().go('signInOauth')).page).toBe('/sign-in?error=ACCOUNT_EXISTS')
+      expect(await providersOf()).toEqual(['credential'])
+    }
+    expect((await browser.go('linkAccount')).page).toBe('/home')
+    const rows = withOwnTables(auth.db).selectFrom('oauthUnlinked').where('userId', '=', user.userId)
+    expect(await rows.select('provider').execute()).toEqual([])
+    expect((await open().go('signInOauth')).page).toBe('/home')
   })
 
   test('lets the person in at the provider begin a new account only', async () => {
