@@ -84,14 +84,16 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         const { emailVerified, ...user } = found
         const wasVerified = Boolean(emailVerified)
         // The link proves that the user reads the mail of this address. A stranger may have registered it:
-        // their passkeys end. A factor that their sign-in needs stays, without the address.
+        // their passkeys and providers end. A factor that their sign-in needs stays, without the address.
         const { secondFactors } = context
         const isVerified = wasVerified || !(await hasSecondFactor(userId, trx, secondFactors))
-        if (isVerified && !wasVerified) for (const factor of secondFactors) await factor.remove(userId, trx)
         const changed = { emailVerified: isVerified, updatedAt: now }
         await trx.updateTable('user').set(changed).where('id', '=', userId).execute()
-        if (isVerified && !wasVerified)
+        if (isVerified && !wasVerified) {
+          for (const factor of secondFactors) await factor.remove(userId, trx)
+          await trx.deleteFrom('account').where('userId', '=', userId).execute()
           record({ type: 'user.verified', userId, actorId: null, email, at: now })
+        }
         await setPassword(trx, { userId, password, now })
         await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
         await deleteLinks(trx, { userId, kinds: ['reset-password', 'change-email'] })

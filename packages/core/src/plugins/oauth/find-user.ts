@@ -55,9 +55,15 @@ export async function findOrCreateAccount(
   }
   const { image } = person
   const name = person.name ?? 'New user'
-  const userId = await insertUser(trx, record, { name, email, emailVerified: true, image, now })
+  const emailVerified = provesEmail(person, provider)
+  const userId = await insertUser(trx, record, { name, email, emailVerified, image, now })
   if (userId === null) throw oauthError('ACCOUNT_EXISTS')
   return { ...(await insertAccount(trx, record, { userId, person, provider, now })), isNew: true }
+}
+
+/** Returns whether the person receives the mail of their address, and didn't only declare so. */
+export function provesEmail(person: Person, { linkByEmail = true }: Provider): boolean {
+  return person.emailVerified && linkByEmail
 }
 
 /**

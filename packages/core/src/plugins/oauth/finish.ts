@@ -5,7 +5,7 @@ import { renewSession } from '../../endpoints/renew-session.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import { redirectToApp } from './app-code.ts'
 import { oauthError } from './errors.ts'
-import { findAccount, findOrCreateAccount, insertAccount, requireAccount } from './find-user.ts'
+import { findAccount, findOrCreateAccount, insertAccount, provesEmail, requireAccount } from './find-user.ts'
 import type { Finished, Flow } from './flow.ts'
 import { sendNotice } from './notices.ts'
 import type { Person, Proof } from './prove.ts'
@@ -67,7 +67,7 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
   const work = async (trx: AuthTransaction, record: RecordEvent) => {
     const known = await findAccount(trx, { provider, ...person })
     if (known !== undefined && known.userId !== userId) throw oauthError('ACCOUNT_TAKEN')
-    await requireOwnEmail(trx, record, { userId, person, now })
+    await requireOwnEmail(trx, record, { userId, person, provider, now })
     await forgetUnlinked(trx, { userId, provider: provider.id })
     const linked = known ?? (await insertAccount(trx, record, { userId, person, provider, now }))
     // In this transaction: if it failed after it, the session's new credentials would be lost.
@@ -85,14 +85,14 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
 async function requireOwnEmail(
   trx: AuthTransaction,
   record: RecordEvent,
-  { userId, person, now }: { userId: string; person: Person; now: Date },
+  { userId, person, provider, now }: { userId: string; person: Person; provider: Provider; now: Date },
 ): Promise<void> {
   const users = trx.selectFrom('user').select(['email', 'emailVerified']).where('id', '=', userId)
   const user = await users.executeTakeFirst()
   if (user === undefined) throw new AuthError('SESSION_NOT_FOUND')
   if (user.emailVerified) return
   const { email } = user
-  if (!person.emailVerified || person.email !== email) throw oauthError('PROVIDER_EMAIL_UNVERIFIED')
+  if (!provesEmail(person, provider) || person.email !== email) throw oauthError('PROVIDER_EMAIL_UNVERIFIED')
   const verified = { emailVerified: true, updatedAt: now }
   await trx.updateTable('user').set(verified).where('id', '=', userId).execute()
   record({ type: 'user.verified', userId, actorId: null, email, at: now })

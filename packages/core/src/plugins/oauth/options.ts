@@ -64,8 +64,8 @@ export interface OauthProviderOptions {
   /** False for a provider that rejects PKCE. @default true */
   readonly pkce?: boolean
   /**
-   * Whether a first sign-in finds the user by email, if the provider and we have both verified it. False for
-   * a provider whose customers can declare any address to be verified. @default true
+   * Whether the provider's word verifies an email: a first sign-in then finds the user by it. False for a
+   * provider whose customers can declare any address to be verified. @default true
    */
   readonly linkByEmail?: boolean
   /** Trusts the `amr` of the ID token: `otp` then proves our second factor too. @default false */

@@ -1,5 +1,7 @@
 import { totp } from '@sallyport/core/plugins/totp'
+import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { insertLink } from '../../support/insert-link.ts'
 import { insertTotp } from '../../support/insert-totp.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
@@ -120,6 +122,21 @@ describe('a first sign-in with the email of a user', () => {
     expect((await browser.go('signInOauth', at('company'))).page).toBe(EXISTS)
   })
 
+  test('does not enter an account that was registered by such a provider, until the owner takes it', async () => {
+    const attacker = open()
+    expect((await attacker.go('signInOauth', at('company'))).page).toBe('/home')
+    const { id: userId, emailVerified } = (await attacker.call('getSession')).body.user
+    expect(emailVerified).toBe(false)
+    expect((await browser.go('signInOauth')).page).toBe(EXISTS)
+
+    const token = await insertLink(auth, { kind: 'reset-password', userId, email: ada.email })
+    expect((await browser.call('resetPassword', { token, newPassword: TEST_PASSWORD })).status).toBe('200')
+    expect((await attacker.call('getSession')).status).toBe('401 SESSION_NOT_FOUND')
+    expect((await attacker.go('signInOauth', at('company'))).page).toBe(EXISTS)
+    expect((await browser.go('signInOauth')).page).toBe('/home')
+    expect((await browser.call('getSession')).body.user).toMatchObject({ id: userId, emailVerified: true })
+  })
+
   test('does not enter the account of the former owner of a recycled address', async () => {
     await browser.go('signInOauth')
     acme.person = { ...newPerson(), email: ada.email }
@@ -174,6 +191,13 @@ describe('a link', () => {
     await browser.signIn(ada.email)
     expect((await browser.go('linkAccount')).page).toBe('/home')
     expect((await browser.call('getSession')).body.user.emailVerified).toBe(true)
+  })
+
+  test('with a provider whose customers can set any email verifies none', async () => {
+    await auth.createUser({ email: ada.email })
+    await browser.signIn(ada.email)
+    expect((await browser.go('linkAccount', at('company'))).page).toBe(UNVERIFIED)
+    expect((await browser.call('getSession')).body.user.emailVerified).toBe(false)
   })
 
   test('is rejected if the account is linked to another user', async () => {
