@@ -5,6 +5,8 @@ import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { removeTotp } from '../../src/plugins/totp/second-factor.ts'
+import { insertPasskey } from '../support/insert-passkey.ts'
 import { insertTotp } from '../support/insert-totp.ts'
 import { totpCode } from '../support/totp-code.ts'
 import { openBrowser } from './oauth/browser.ts'
@@ -12,12 +14,31 @@ import { startLocalProvider } from './oauth/local-provider.ts'
 import { CLIENT } from './oauth/oidc-server.ts'
 import { Authenticator } from './passkeys/authenticator.ts'
 
+/** What happens once in another session, during the first check of a call and so before its change. */
+const meanwhile: Partial<Record<'beforeFactors' | 'afterFactors', () => Promise<unknown>>> = {}
+
+/** A plugin whose factor, which no user has, is read before or after those of the others. */
+const busy = (when: keyof typeof meanwhile): AuthPlugin => ({
+  id: when,
+  secondFactor: {
+    async methodsOf(_userId, db) {
+      const happening = db.isTransaction ? undefined : meanwhile[when]
+      if (happening !== undefined) delete meanwhile[when]
+      await happening?.()
+      return []
+    },
+    remove: async () => ({ notify() {} }),
+  },
+})
+
 const acme = await startLocalProvider()
 const auth = await createTestAuth({
   plugins: [
+    busy('beforeFactors'),
     oauth({ providers: { acme: { ...CLIENT, issuer: acme.issuer, trustAmr: true } } }),
     passkeys({ requiredAtSignIn: true }),
     totp({ issuer: 'Test' }),
+    busy('afterFactors'),
   ],
 })
 afterAll(() => auth.close())
@@ -44,6 +65,7 @@ let user: { userId: string; email: string }
 /** A thief has this session and knows the password, so the session is always fresh. */
 let thief: Browser
 beforeEach(async () => {
+  for (const when of ['beforeFactors', 'afterFactors'] as const) delete meanwhile[when]
   user = await auth.createUser()
   thief = await signedIn(user.email)
 })
@@ -99,6 +121,48 @@ describe('with a passkey, a session that has proved the password alone', () => {
   test('adds no other passkey', async () => {
     expect((await addPasskey(thief)).status).toBe(MISSING)
   })
+})
+
+describe('a factor that the owner adds after the check, and before the change,', () => {
+  const ownerAddsApp = () => insertTotp(auth, [user.userId])
+  const ownerAddsPasskey = () => insertPasskey(auth, user.userId)
+
+  test('is needed to add a passkey', async () => {
+    const { body } = await thief.call('createPasskeyOptions')
+    meanwhile.afterFactors = ownerAddsApp
+    const response = new Authenticator().create(body)
+    expect((await thief.call('addPasskey', { response, name: 'Laptop' })).status).toBe(MISSING)
+  })
+
+  test('is needed to set up an app', async () => {
+    meanwhile.afterFactors = ownerAddsPasskey
+    expect((await thief.call('enableTotp')).status).toBe(MISSING)
+  })
+
+  test('is needed to confirm an app', async () => {
+    const { secret } = (await thief.call('enableTotp')).body
+    meanwhile.afterFactors = ownerAddsPasskey
+    expect((await thief.call('confirmTotp', { code: totpCode(secret, auth) })).status).toBe(MISSING)
+  })
+
+  test('is needed to link a provider, also if it was added during the visit', async () => {
+    await auth.db.updateTable('user').set({ emailVerified: true }).where('id', '=', user.userId).execute()
+    const input = { provider: 'acme', redirectTo: '/home', errorTo: '/settings' }
+    const { body } = await thief.call('linkAccount', input)
+    await ownerAddsApp()
+    const { page } = await thief.open(await thief.visit(body.url))
+    expect(page).toBe('/settings?error=FACTOR_REQUIRED')
+  })
+})
+
+test('a factor that the owner removes after the check no longer proves the right to remove another', async () => {
+  const { code } = await insertTotp(auth, [user.userId])
+  expect((await thief.call('reauthenticateTotp', { code })).status).toBe('200')
+  const { authenticator } = await addPasskey(thief)
+  const proved = auth.db.updateTable('session').set({ amr: '{"otp":99999999999}' })
+  await proved.where('userId', '=', user.userId).execute()
+  meanwhile.beforeFactors = () => auth.db.transaction().execute((trx) => removeTotp(user.userId, trx))
+  expect((await thief.call('removePasskey', { id: authenticator.id })).status).toBe(MISSING)
 })
 
 test('an old proof of the factor is not enough, even if the password was proved again', async () => {

@@ -2,6 +2,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
+import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import { redirectToApp } from './app-code.ts'
 import { oauthError } from './errors.ts'
@@ -65,6 +66,7 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
   const { userId } = caller.identity
   const now = context.config.now()
   const work = async (trx: AuthTransaction, record: RecordEvent) => {
+    await requireSecondFactor(caller, trx)
     const known = await findAccount(trx, { provider, ...person })
     if (known !== undefined && known.userId !== userId) throw oauthError('ACCOUNT_TAKEN')
     await requireOwnEmail(trx, record, { userId, person, provider, now })

@@ -61,6 +61,7 @@ export function addPasskey(settings: Settings): Endpoint<AddPasskeyInput, TokenR
       const { userId } = context.identity
       const at = context.config.now()
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
+        await requireSecondFactor(context, trx)
         await insertPasskey({ ...credential, userId, name, createdAt: at }, trx)
         const detail = { passkeyId: credential.id, name }
         record({ type: 'passkeys:added', userId, actorId: null, at, detail })

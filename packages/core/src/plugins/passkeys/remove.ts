@@ -32,6 +32,7 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
       const { userId } = context.identity
       let name = ''
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
+        await requireSecondFactor(context, trx)
         name = await deletePasskey({ id, userId }, trx)
         await requireWayIn(userId, trx, context)
         const detail = { passkeyId: id, name }

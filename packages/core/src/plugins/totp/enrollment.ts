@@ -4,7 +4,6 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { anyQuery, noFields, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
-import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { enabledSince } from './enabled-since.ts'
 import { sendNotice } from './notices.ts'
@@ -70,7 +69,7 @@ export function enableTotp(settings: Settings): Endpoint<object, EnableTotpRespo
       const encrypted = await requireEncryptionKeys(context).encrypt(secret, ownerOf(userId))
       const createdAt = context.config.now()
       await context.change(async (trx) => {
-        await lockUsers(trx, [userId])
+        await requireSecondFactor(context, trx)
         if ((await enabledSince(userId, trx)) !== null) throw totpError('TOTP_ENABLED')
         const rows = withOwnTables(trx)
         await rows.deleteFrom('totp').where('userId', '=', userId).execute()
@@ -105,6 +104,7 @@ export function confirmTotp(settings: Settings): Endpoint<ConfirmTotpInput, Reco
       const confirmedAt = context.config.now()
       let recoveryCodes: string[] = []
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
+        await requireSecondFactor(context, trx)
         const update = withOwnTables(trx)
           .updateTable('totp')
           .set({ confirmedAt })
