@@ -49,6 +49,19 @@ export async function findPasswordAccount(
   return { userId, password, isBanned: isBanned(ban, now), emailVerified: Boolean(found.emailVerified) }
 }
 
+/**
+ * Rejects a password that was changed or removed while it was verified. Call it in a change, which has locked
+ * the user.
+ * @throws EndpointError `INVALID_CREDENTIALS`
+ */
+export async function requirePassword(
+  trx: AuthTransaction,
+  { userId, password, now }: Pick<PasswordAccount, 'userId' | 'password'> & { now: Date },
+): Promise<void> {
+  const current = await findPasswordAccount(trx, { column: 'user.id', value: userId, now })
+  if (current?.password !== password) throw emailPasswordError('INVALID_CREDENTIALS')
+}
+
 export async function hasPassword(userId: string, db: AuthKysely): Promise<boolean> {
   const accounts = await usableAccounts(db, userId)
   return accounts.some(({ provider }) => provider === CREDENTIAL)

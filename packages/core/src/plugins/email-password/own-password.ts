@@ -4,7 +4,7 @@ import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../end
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
-import { findPasswordAccount, setPassword } from './accounts.ts'
+import { findPasswordAccount, type PasswordAccount, requirePassword, setPassword } from './accounts.ts'
 import { countConfirmation } from './attempts.ts'
 import { deleteOtherDevices, readDevice } from './known-device.ts'
 import { deleteLinks } from './links.ts'
@@ -35,13 +35,14 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
     async run({ currentPassword, newPassword, revokeOtherSessions = true }, context) {
       const { id: userId, name, email } = context.session.user
       const user = { id: userId, name, email }
-      await confirmPassword(currentPassword, context, settings)
+      const current = await confirmPassword(currentPassword, context, settings)
       const now = context.config.now()
       const { onEvent } = context.database
       const asOwner = { user, rules: settings, now, onEvent, requester: 'known' } as const
       const password = await hashNewPassword(newPassword, asOwner)
       const device = await readDevice(context)
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
+        await requirePassword(trx, { ...current, now })
         await setPassword(trx, { userId, password, now })
         await deleteLinks(trx, { userId, kinds: ['reset-password'] })
         await deleteOtherDevices(trx, { userId, device })
@@ -69,19 +70,29 @@ export function reauthenticate(settings: Settings): Endpoint<{ password: string 
     input: z.strictObject({ password: givenPassword }),
     output: tokens,
     async run({ password }, context) {
-      await confirmPassword(password, context, settings)
-      return renewSession(context, { cause: 'reauthenticated', methods: ['pwd'] })
+      const current = await confirmPassword(password, context, settings)
+      const now = context.config.now()
+      const work = (trx: AuthTransaction) => requirePassword(trx, { ...current, now })
+      return renewSession(context, { cause: 'reauthenticated', methods: ['pwd'], work })
     },
   })
 }
 
-/** @throws EndpointError `SESSION_SECRET_REQUIRED` before it verifies, or `INVALID_CREDENTIALS` */
-async function confirmPassword(password: string, context: AuthorizedContext, { limits, others }: Settings) {
+/**
+ * Returns the account whose password was verified.
+ * @throws EndpointError `SESSION_SECRET_REQUIRED` before it verifies, or `INVALID_CREDENTIALS`
+ */
+async function confirmPassword(
+  password: string,
+  context: AuthorizedContext,
+  { limits, others }: Settings,
+): Promise<PasswordAccount> {
   const { userId } = context.identity
   await requireSessionSecret(context)
   await countConfirmation(context, limits)
   const now = context.config.now()
   const account = await findPasswordAccount(context.database.db, { column: 'user.id', value: userId, now })
-  if (await verifyPassword(password, account?.password ?? null, { requester: 'known', others })) return
+  const isRight = await verifyPassword(password, account?.password ?? null, { requester: 'known', others })
+  if (account !== null && isRight) return account
   throw await recordFailure(userId, 'INVALID_CREDENTIALS', context)
 }

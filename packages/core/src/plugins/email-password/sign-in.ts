@@ -7,7 +7,7 @@ import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { AuthError, isAuthError } from '../../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { emailAddress } from '../internal.ts'
-import { findPasswordAccount, setPassword } from './accounts.ts'
+import { findPasswordAccount, requirePassword, setPassword } from './accounts.ts'
 import { countSignIn } from './attempts.ts'
 import { givenPassword, hashPassword, isOutdated, verifyPassword } from './password.ts'
 import { emailPasswordError, type Settings } from './settings.ts'
@@ -63,10 +63,8 @@ export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResp
       const session = await beginSession(userId, context, {
         amr: ['pwd'],
         rememberMe,
-        // The password may have been changed or reset while it was verified.
         async authorize(trx) {
-          const current = await findPasswordAccount(trx, { column: 'user.id', value: userId, now })
-          if (current?.password !== verified) throw emailPasswordError('INVALID_CREDENTIALS')
+          await requirePassword(trx, { userId, password: verified, now })
           if (renewed !== null) await setPassword(trx, { userId, password: renewed, now })
         },
       }).catch(async (error: unknown) => {

@@ -1,0 +1,56 @@
+import { createAuth } from '@sallyport/core/auth'
+import { totp } from '@sallyport/core/plugins/totp'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Browser, openBrowser } from '../support/open-browser.ts'
+
+/** What happens once in another session, after the proof of a call and before its change. */
+let meanwhile: (() => Promise<unknown>) | null = null
+
+const auth = await createTestAuth({ plugins: [totp({ issuer: 'Test' })] })
+afterAll(() => auth.close())
+const server = await createAuth(
+  {
+    ...auth.definition,
+    async definePayload() {
+      const happening = meanwhile
+      meanwhile = null
+      await happening?.()
+      return {}
+    },
+  },
+  auth.database,
+  { pruneEverySeconds: 0 },
+)
+
+const NEW_PASSWORD = 'another rare password'
+const keepOthers = { revokeOtherSessions: false }
+
+let thief: Browser
+let owner: Browser
+beforeEach(async () => {
+  meanwhile = null
+  const { email } = await auth.createUser()
+  thief = openBrowser(server)
+  owner = openBrowser(auth)
+  for (const browser of [thief, owner]) await browser.signIn(email)
+})
+
+describe('a password that another session changes while it is verified', () => {
+  beforeEach(() => {
+    const passwords = { currentPassword: TEST_PASSWORD, newPassword: NEW_PASSWORD }
+    meanwhile = () => owner.call('changePassword', { ...passwords, ...keepOthers })
+  })
+
+  test('sets no other password', async () => {
+    const passwords = { currentPassword: TEST_PASSWORD, newPassword: 'the password of a thief' }
+    expect((await thief.call('changePassword', passwords)).status).toBe('401 INVALID_CREDENTIALS')
+    expect((await owner.call('reauthenticate', { password: NEW_PASSWORD })).status).toBe('200')
+  })
+
+  test('makes no session fresh', async () => {
+    const { cookie } = thief
+    const reply = await thief.call('reauthenticate', { password: TEST_PASSWORD })
+    expect([reply.status, thief.cookie]).toEqual(['401 INVALID_CREDENTIALS', cookie])
+  })
+})
