@@ -3,6 +3,7 @@ import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Browser, openBrowser } from '../support/open-browser.ts'
+import { totpCode } from '../support/totp-code.ts'
 
 /** What happens once in another session, after the proof of a call and before its change. */
 let meanwhile: (() => Promise<unknown>) | null = null
@@ -25,6 +26,7 @@ const server = await createAuth(
 
 const NEW_PASSWORD = 'another rare password'
 const keepOthers = { revokeOtherSessions: false }
+const codeOf = (secret: string) => totpCode(secret, auth)
 
 let thief: Browser
 let owner: Browser
@@ -52,5 +54,18 @@ describe('a password that another session changes while it is verified', () => {
     const { cookie } = thief
     const reply = await thief.call('reauthenticate', { password: TEST_PASSWORD })
     expect([reply.status, thief.cookie]).toEqual(['401 INVALID_CREDENTIALS', cookie])
+  })
+})
+
+describe('an authenticator app', () => {
+  test('is not confirmed if another one has replaced it since its first code', async () => {
+    const { secret } = (await thief.call('enableTotp')).body
+    let other = ''
+    meanwhile = async () => {
+      other = (await owner.call('enableTotp')).body.secret
+    }
+    expect((await thief.call('confirmTotp', { code: codeOf(secret) })).status).toBe('409 TOTP_NOT_ENABLED')
+    expect((await owner.call('getTotp')).body.enabledAt).toBe(null)
+    expect((await owner.call('confirmTotp', { code: codeOf(other) })).status).toBe('200')
   })
 })

@@ -7,7 +7,15 @@ import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { enabledSince } from './enabled-since.ts'
 import { sendNotice } from './notices.ts'
-import { code, createTotpSecret, ownerOf, proveCode, requireEncryptionKeys, toUri } from './prove.ts'
+import {
+  code,
+  createTotpSecret,
+  ownerOf,
+  proveCode,
+  requireEncryptionKeys,
+  requireProvedApp,
+  toUri,
+} from './prove.ts'
 import { replaceRecoveryCodes } from './recovery-codes.ts'
 import { removeTotp } from './second-factor.ts'
 import { type Settings, totpError } from './settings.ts'
@@ -100,11 +108,12 @@ export function confirmTotp(settings: Settings): Endpoint<ConfirmTotpInput, Reco
       const { userId } = context.identity
       await requireSessionSecret(context)
       await requireSecondFactor(context)
-      await proveCode({ userId, code, isFirst: true }, context, settings)
+      const proved = await proveCode({ userId, code, isFirst: true }, context, settings)
       const confirmedAt = context.config.now()
       let recoveryCodes: string[] = []
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
         await requireSecondFactor(context, trx)
+        await requireProvedApp(trx, proved)
         const update = withOwnTables(trx)
           .updateTable('totp')
           .set({ confirmedAt })
@@ -173,7 +182,7 @@ export function createRecoveryCodes(
     async run({ code }, context) {
       const { userId } = context.identity
       await requireSessionSecret(context)
-      const method = await proveCode({ userId, code }, context, settings)
+      const proved = await proveCode({ userId, code }, context, settings)
       const at = context.config.now()
       let recoveryCodes: string[] = []
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
@@ -181,7 +190,11 @@ export function createRecoveryCodes(
         await trustedDevices.forget(trx, userId)
         record({ type: 'totp:recovery-codes-created', userId, actorId: null, at })
       }
-      const renewed = await renewSession(context, { cause: 'factor-added', methods: [method], work })
+      const renewed = await renewSession(context, {
+        cause: 'factor-added',
+        methods: [proved.method],
+        work,
+      })
       sendNotice('recovery-codes-created', userId, { ...context, ...settings })
       return { ...renewed, body: { ...renewed.body, recoveryCodes } }
     },

@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely'
 import { Secret, TOTP } from 'otpauth'
 import type * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
@@ -9,7 +10,7 @@ import { clientNetwork } from '../../request/address.ts'
 import { typedCode } from '../internal.ts'
 import { useRecoveryCode } from './recovery-codes.ts'
 import { type Settings, totpError } from './settings.ts'
-import { withOwnTables } from './tables.ts'
+import { type TotpTables, withOwnTables } from './tables.ts'
 
 /** RFC 6238: what authenticator apps support. */
 const PERIOD_SECONDS = 30
@@ -39,8 +40,13 @@ export function ownerOf(userId: string): string[] {
   return ['totp', userId]
 }
 
-/** The method that a code proved. */
-export type ProvedMethod = 'otp' | 'recovery'
+/** The method that a code proved, and the app that the user had then. */
+interface ProvedCode {
+  readonly userId: string
+  readonly method: 'otp' | 'recovery'
+  /** As stored. */
+  readonly secret: string
+}
 
 interface Proof {
   readonly userId: string
@@ -57,7 +63,7 @@ export async function proveCode(
   { userId, code, isFirst = false }: Proof,
   context: EndpointContext,
   { limits }: Settings,
-): Promise<ProvedMethod> {
+): Promise<ProvedCode> {
   const isTotp = code.length === DIGITS
   const attempts = [
     [`totp:${userId}:${clientNetwork(context.address)}`, limits.network],
@@ -65,37 +71,54 @@ export async function proveCode(
     ...(isTotp ? ([[`totp:${userId}`, limits.account]] as const) : []),
   ] as const
   for (const [key, limit] of attempts) await context.limit(key, limit)
-  const isValid = await context.change(async (trx, record) => {
+  const proved = await context.change(async (trx, record) => {
     await lockUsers(trx, [userId])
+    const app = await findApp(trx, userId)
     const accepts = isTotp
-      ? acceptTotp({ userId, code, isFirst }, trx, context)
+      ? acceptTotp({ app, code, isFirst }, trx, context)
       : useRecoveryCode(trx, userId, code)
-    if (await accepts) return true
+    if ((await accepts) && app !== undefined) return app
     const { address, config } = context
     record({ type: 'sign-in.failed', at: config.now(), userId, reason: 'CODE_INVALID', address })
-    return false
+    return null
   })
-  if (!isValid) throw totpError('CODE_INVALID')
+  if (proved === null) throw totpError('CODE_INVALID')
   for (const [key, limit] of attempts) await context.giveBack(key, limit)
-  return isTotp ? 'otp' : 'recovery'
+  return { userId, method: isTotp ? 'otp' : 'recovery', secret: proved.secret }
+}
+
+/**
+ * Rejects the proof of an app that was removed or replaced since. Call it in a change, which has locked the
+ * user.
+ * @throws EndpointError `TOTP_NOT_ENABLED`
+ */
+export async function requireProvedApp(trx: AuthTransaction, { userId, secret }: ProvedCode): Promise<void> {
+  if ((await findApp(trx, userId))?.secret !== secret) throw totpError('TOTP_NOT_ENABLED')
+}
+
+type App = Selectable<TotpTables['totp']>
+
+function findApp(trx: AuthTransaction, userId: string): Promise<App | undefined> {
+  const apps = withOwnTables(trx).selectFrom('totp').selectAll()
+  return apps.where('userId', '=', userId).executeTakeFirst()
 }
 
 /** Compares with the secret, and remembers the step: no code of this or an earlier one is accepted again. */
 async function acceptTotp(
-  { userId, code, isFirst }: Required<Proof>,
+  { app, code, isFirst }: Omit<Required<Proof>, 'userId'> & { app: App | undefined },
   trx: AuthTransaction,
   context: EndpointContext,
 ): Promise<boolean> {
-  const rows = withOwnTables(trx)
-  const row = await rows.selectFrom('totp').selectAll().where('userId', '=', userId).executeTakeFirst()
-  if (row === undefined || (row.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
-  const secret = await requireEncryptionKeys(context).decrypt(row.secret, ownerOf(userId))
+  if (app === undefined || (app.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
+  const { userId, lastStep } = app
+  const secret = await requireEncryptionKeys(context).decrypt(app.secret, ownerOf(userId))
   const timestamp = context.config.now().getTime()
   const delta = totpOf(secret).validate({ token: code, timestamp, window: WINDOW })
   if (delta === null) return false
   const step = Math.floor(timestamp / 1000 / PERIOD_SECONDS) + delta
-  if (step <= row.lastStep) return false
-  await rows.updateTable('totp').set({ lastStep: step }).where('userId', '=', userId).execute()
+  if (step <= lastStep) return false
+  const apps = withOwnTables(trx).updateTable('totp').set({ lastStep: step })
+  await apps.where('userId', '=', userId).execute()
   return true
 }
 

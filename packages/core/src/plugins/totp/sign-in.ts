@@ -31,7 +31,7 @@ export function signInTotp(settings: Settings): Endpoint<SignInTotpInput, TokenR
     async run({ challenge, code, trustDevice: isTrusted = false }, context) {
       const open = await attemptChallenge(challenge, context)
       const { userId } = open
-      const method = await proveCode({ userId, code }, context, settings)
+      const { method } = await proveCode({ userId, code }, context, settings)
       const { body, cookies } = await completeSignIn(open, method, context)
       if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
       const browser = { userId, sessionId: body.sessionId, seconds: settings.trustedDeviceSeconds }
@@ -52,7 +52,7 @@ export function reauthenticateTotp(settings: Settings): Endpoint<{ code: string 
     async run({ code }, context) {
       await requireSessionSecret(context)
       const { userId } = context.identity
-      const method = await proveCode({ userId, code }, context, settings)
+      const { method } = await proveCode({ userId, code }, context, settings)
       const renewed = await renewSession(context, { cause: 'reauthenticated', methods: [method] })
       if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
       return renewed
