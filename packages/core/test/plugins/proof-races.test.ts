@@ -2,6 +2,7 @@ import { createAuth } from '@sallyport/core/auth'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { insertTotp } from '../support/insert-totp.ts'
 import { type Browser, openBrowser } from '../support/open-browser.ts'
 import { totpCode } from '../support/totp-code.ts'
 
@@ -68,4 +69,41 @@ describe('an authenticator app', () => {
     expect((await owner.call('getTotp')).body.enabledAt).toBe(null)
     expect((await owner.call('confirmTotp', { code: codeOf(other) })).status).toBe('200')
   })
+
+  describe.each(['reauthenticateTotp', 'createRecoveryCodes', 'disableTotp'] as const)(
+    'that another session removes after its code, in %s,',
+    (endpoint) => {
+      let secret: string
+      let recoveryCode: string
+      beforeEach(async () => {
+        secret = (await owner.call('enableTotp')).body.secret
+        const confirmed = await owner.call('confirmTotp', { code: codeOf(secret) })
+        recoveryCode = confirmed.body.recoveryCodes[0]
+        auth.clock.advance(30)
+      })
+
+      const enabled = async () => (await owner.call('getTotp')).body
+      const disable = () => {
+        auth.clock.advance(30)
+        return owner.call('disableTotp', { code: codeOf(secret), ...keepOthers })
+      }
+
+      test('proves nothing', async () => {
+        meanwhile = disable
+        expect((await thief.call(endpoint, { code: codeOf(secret) })).status).toBe('409 TOTP_NOT_ENABLED')
+        expect((await thief.call('getSession')).body.session.amr).toEqual(['pwd'])
+        expect(await enabled()).toEqual({ enabledAt: null, recoveryCodes: 0 })
+      })
+
+      test('proves nothing about another one', async () => {
+        meanwhile = async () => {
+          await disable()
+          await insertTotp(auth, [(await owner.call('getSession')).body.user.id])
+        }
+        expect((await thief.call(endpoint, { code: recoveryCode })).status).toBe('409 TOTP_NOT_ENABLED')
+        expect((await thief.call('getSession')).body.session.amr).toEqual(['pwd'])
+        expect(await enabled()).toEqual({ enabledAt: expect.any(String), recoveryCodes: 0 })
+      })
+    },
+  )
 })

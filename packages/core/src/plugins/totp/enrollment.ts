@@ -153,8 +153,9 @@ export function disableTotp(settings: Settings): Endpoint<DisableTotpInput, Toke
     async run({ code, revokeOtherSessions = true }, context) {
       const { userId } = context.identity
       await requireSessionSecret(context)
-      await proveCode({ userId, code }, context, settings)
+      const proved = await proveCode({ userId, code }, context, settings)
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
+        await requireProvedApp(trx, proved)
         await removeTotp(userId, trx)
         record({ type: 'totp:disabled', userId, actorId: null, at: context.config.now() })
       }
@@ -186,6 +187,7 @@ export function createRecoveryCodes(
       const at = context.config.now()
       let recoveryCodes: string[] = []
       const work = async (trx: AuthTransaction, record: RecordEvent) => {
+        await requireProvedApp(trx, proved)
         recoveryCodes = await replaceRecoveryCodes(trx, userId, at)
         await trustedDevices.forget(trx, userId)
         record({ type: 'totp:recovery-codes-created', userId, actorId: null, at })

@@ -7,7 +7,7 @@ import { renewSession, requireSessionSecret } from '../../endpoints/renew-sessio
 import { attemptChallenge } from '../../endpoints/sign-in-challenge.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { sendNotice } from './notices.ts'
-import { code, proveCode } from './prove.ts'
+import { code, proveCode, requireProvedApp } from './prove.ts'
 import type { Settings } from './settings.ts'
 import { trustedDevices } from './trusted-device.ts'
 
@@ -52,8 +52,13 @@ export function reauthenticateTotp(settings: Settings): Endpoint<{ code: string 
     async run({ code }, context) {
       await requireSessionSecret(context)
       const { userId } = context.identity
-      const { method } = await proveCode({ userId, code }, context, settings)
-      const renewed = await renewSession(context, { cause: 'reauthenticated', methods: [method] })
+      const proved = await proveCode({ userId, code }, context, settings)
+      const { method } = proved
+      const renewed = await renewSession(context, {
+        cause: 'reauthenticated',
+        methods: [method],
+        work: (trx) => requireProvedApp(trx, proved),
+      })
       if (method === 'recovery') sendNotice('recovery-code-used', userId, { ...context, ...settings })
       return renewed
     },
