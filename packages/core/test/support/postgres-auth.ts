@@ -34,15 +34,18 @@ export interface PostgresAuth extends Pick<Auth<Plugins>, 'handler' | 'database'
 interface PostgresAuthOptions extends Partial<AuthConfigOptions> {
   emailPassword?: EmailPasswordOptions
   plugins?: readonly AuthPlugin[]
+  /** Of `postgresql.conf`. */
+  postgres?: Readonly<Record<string, string>>
 }
 
 /** Starts a server, which is closed after the tests of the file. */
 export async function startPostgresAuth({
   emailPassword: emailPasswordOptions,
   plugins: added = [],
+  postgres,
   ...options
 }: PostgresAuthOptions = {}): Promise<PostgresAuth> {
-  const server = await testPostgres()
+  const server = await testPostgres(postgres)
   const opened = await openPostgres(await server.createDatabase('app'))
   afterAll(opened.close)
   const clock = createTestClock()

@@ -9,6 +9,7 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
   type SchemableIdentifierNode,
+  type TransactionSettings,
 } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { INTERNAL_SCHEMA } from '../schema/internal-tables.ts'
@@ -81,6 +82,15 @@ class DialectDriver extends KyselyDriver {
     }
     this.#reserved.set(connection, reserved)
     return connection
+  }
+
+  /**
+   * By default, sets `read committed`. With a stricter default of the server, a read after a lock would
+   * return the rows of before the lock.
+   */
+  override beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    const { isolationLevel = 'read committed' } = settings
+    return super.beginTransaction(connection, { ...settings, isolationLevel })
   }
 
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
