@@ -107,7 +107,8 @@ export interface EmailPasswordOptions extends PasswordRules {
   /**
    * Users sign in only once they have opened the link in the verification email. Until then, sign-up and
    * sign-in with the right password send it and respond with 403 `EMAIL_NOT_VERIFIED`. Sign-up responds the
-   * same if the email is taken, and its owner gets a notice. Needs `sendEmail`. @default false
+   * same if the email is taken, and its owner gets a notice; only a sign-in after it reveals that. Needs
+   * `sendEmail`. @default false
    */
   readonly requireVerified?: boolean
   /**

@@ -62,6 +62,17 @@ describe('with requireVerified, sign-up', () => {
     )
   })
 
+  test('followed by a sign-in reveals whether the email was taken, and sends the address an email', async () => {
+    const { email: taken } = await auth.createUser()
+    const { email: free } = newUser()
+    const password = 'the password of a stranger'
+    for (const email of [taken, free]) await open().call('signUpEmail', { ...newUser(), email, password })
+    expect((await open().signIn(taken, password)).status).toBe('401 INVALID_CREDENTIALS')
+    expect((await open().signIn(free, password)).status).toBe('403 EMAIL_NOT_VERIFIED')
+    await sent('sign-up-taken', taken)
+    await sent('verify-email', free)
+  })
+
   test('of a taken email with a rejected password gets the response of a new one', async () => {
     const { email } = await auth.createUser()
     for (const to of [email, newUser().email]) {
