@@ -380,12 +380,14 @@ describe('the lease', () => {
 
   test('starts at the oldest read of all subscribers', async () => {
     const signedIn = await auth.signIn()
-    const { lease } = await subscribeTo(signedIn)
+    const { rejected } = await subscribeTo(signedIn)
     await pass(1_000)
     await subscribeTo(signedIn)
     sessions.answer = () => new Promise(() => {})
-    await pass(4_050)
-    expect(lease.pending()).not.toBeNull()
+    await pass(3_900)
+    expect(rejected).toEqual([])
+    await pass(300)
+    expect(rejected).toEqual(['SESSIONS_UNAVAILABLE'])
   })
 
   test('starts at the beginning of a read, not at its result', async () => {
