@@ -20,7 +20,13 @@ export function createStore<Value>(value: Value): Store<Value> {
     set(next) {
       current = next
       // A listener may subscribe again.
-      for (const listener of [...listeners]) listener()
+      for (const listener of [...listeners])
+        try {
+          listener()
+        } catch (error) {
+          // The later listeners hide the former user's data.
+          console.error(error)
+        }
     },
     subscribe(listener) {
       listeners.add(listener)

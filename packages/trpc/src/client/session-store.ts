@@ -33,12 +33,7 @@ export function createSessionStore(
     const { userChanges } = get().shown
     if (userChanges === seen) return
     seen = userChanges
-    try {
-      onUserChange?.()
-    } catch (error) {
-      // The later listeners hide the former user's data.
-      console.error(error)
-    }
+    onUserChange?.()
   })
   return {
     get,

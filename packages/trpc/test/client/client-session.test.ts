@@ -546,6 +546,24 @@ describe('a sign-out', () => {
     expect(server.sent[0]?.init.signal?.aborted).toBe(true)
   })
 
+  test('continues if a listener throws, and the later listeners are called', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => log.mockRestore())
+    const { client, server } = await signedIn()
+    server.answer(SIGN_OUT, () => Response.json({ success: true }))
+    const error = new Error('a mistake')
+    onTestFinished(
+      client.subscribe(() => {
+        throw error
+      }),
+    )
+    const later = vi.fn()
+    onTestFinished(client.subscribe(later))
+    expect(await client.signOut()).toEqual({ ...noUser, userChanges: 1 })
+    expect(later).toHaveBeenCalledTimes(2)
+    expect(log.mock.calls).toEqual([[error], [error]])
+  })
+
   test('ends when a user signs in meanwhile', async () => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
