@@ -19,8 +19,9 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
   function schedule(): void {
     clearTimeout(timer)
     const delay = nextRefreshInMs(get())
-    // A page in the background keeps no session alive; it refreshes when it is visible again.
-    if (delay !== null) timer = setTimeout(() => isHidden() || refresh(), delay)
+    // A page in the background keeps no session alive; it refreshes when it is visible again, or after a
+    // failure, because its rejected subscriptions wait for it.
+    if (delay !== null) timer = setTimeout(() => (isHidden() && get().failures === 0) || refresh(), delay)
   }
 
   const unfollow = followTabs(store, refresh)

@@ -196,6 +196,19 @@ describe('a signed-in user stays signed in', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
+  test('and a hidden page retries a failed refresh, but then keeps no session alive', async () => {
+    const { client, server } = await signedIn()
+    server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
+    await client.refresh()
+    vi.stubGlobal('document', { hidden: true })
+    onTestFinished(() => void vi.unstubAllGlobals())
+    server.answer(TOKEN, () => tokens())
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(server.count(TOKEN)).toBe(2)
+  })
+
   test("after the client gives up on a server that doesn't respond", async () => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, () => new Promise(() => {}))
