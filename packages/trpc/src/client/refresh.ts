@@ -117,7 +117,8 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       const { shown, failures } = get()
       const isDelayed = running === null && isScheduled() && failures > 0
       if (!isNewer() && shown.status !== 'unauthenticated' && !isDelayed)
-        if ((await refreshForCall()) === null)
+        if ((await refreshForCall()) === null && get().failures === 0)
+          // In an outage, no new JWT was rejected.
           dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
       if (isNewer()) return
       const { status, error } = get().shown

@@ -359,6 +359,17 @@ describe('a rejected call', () => {
     expect(server.count(TOKEN)).toBe(4)
   })
 
+  test('gets the error of an outage, and never REFRESH_LOOP, without listeners', async () => {
+    const { client, server, session } = open({ hydrate: { ...ada, status: 'authenticated', expiresIn: 900 } })
+    server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
+    for (let i = 0; i < 5; i++)
+      await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({
+        code: 'SESSIONS_UNAVAILABLE',
+      })
+    expect(client.getState()).toMatchObject({ ...ada, error: { code: 'SESSIONS_UNAVAILABLE' } })
+    expect(server.count(TOKEN)).toBe(3)
+  })
+
   test('of a signed-out user sends no request', async () => {
     const { server, session } = open({ hydrate: { status: 'unauthenticated' } })
     await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({
