@@ -18,7 +18,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
   const getState = () => store.get().shown
   let listeners = 0
   let stop: (() => void) | null = null
-  let signingOut: Promise<void> | null = null
+  let signingOut = Promise.resolve()
   const refresher = createRefresher(store, () => stop !== null)
   const { refresh } = refresher
 
@@ -38,10 +38,11 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
     },
     refresh,
     signOut() {
-      refresher.abort()
-      signingOut ??= signOut(store).finally(() => {
-        signingOut = null
-      })
+      // The sign-out of an earlier user may still be pausing.
+      if (getState().status !== 'signing-out') {
+        refresher.abort()
+        signingOut = signOut(store)
+      }
       return signingOut.then(getState)
     },
   }

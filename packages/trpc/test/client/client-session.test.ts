@@ -600,6 +600,21 @@ describe('a sign-out', () => {
     expect(client.getState()).toEqual({ ...grace, userChanges: 1 })
     expect(server.count(SIGN_OUT)).toBe(1)
   })
+
+  test("of the next user isn't ignored while that of the former one is pausing", async () => {
+    const { client, server } = await signedIn()
+    server.answer(SIGN_OUT, () => rejection(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 5 }))
+    server.answer('/sign-in/email', asGrace)
+    const former = client.signOut()
+    await settle()
+    await signIn(client)
+    server.answer(SIGN_OUT, () => Response.json({ success: true }))
+    expect(await client.signOut()).toEqual({ ...noUser, userChanges: 2 })
+    expect(server.count(SIGN_OUT)).toBe(2)
+    await vi.advanceTimersByTimeAsync(6_000)
+    await former
+    expect(server.count(SIGN_OUT)).toBe(2)
+  })
 })
 
 describe('another user', () => {
