@@ -68,7 +68,11 @@ async function call(
 
   async function attempt(): Promise<object> {
     // The call may have waited for a refresh or another tab: the cookies may be those of another user.
-    if (!SIGNS.test(route.path)) requireSameUser()
+    if (!SIGNS.test(route.path)) {
+      requireSameUser()
+      const { isRestored, shown } = session.get()
+      if (isRestored && shown.error) throw shown.error
+    }
     return session.fetchEndpoint(route, { input, timeoutMs: 30_000 })
   }
 

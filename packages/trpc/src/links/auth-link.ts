@@ -88,8 +88,11 @@ async function runCall(call: Call): Promise<void> {
   let isReplay = false
   while (!isOver()) {
     await session.refreshIfDue()
-    if (session.getState().status === 'signing-out') {
-      if (op.type === 'mutation') throw toCallError(clientError('USER_CHANGED'))
+    const { isRestored, shown } = session.get()
+    // The cookies may be those of another user, until a refresh succeeds.
+    if (isRestored || shown.status === 'signing-out') {
+      if (op.type === 'mutation')
+        throw toCallError((isRestored && shown.error) || clientError('USER_CHANGED'))
       await waitUntilDecided(session, signal)
     }
     if (isOver()) return

@@ -58,7 +58,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
       if (generation > pool.rejected) await session.refreshIfDue()
       // Without a newer JWT the server rejects each call and says why.
       else await session.refreshAfter(generation).catch(() => {})
-      if (isClosed) throw new Error('Closed')
+      if (isClosed || session.get().isRestored) throw new Error('Closed')
       generation = session.get().generation
       return typeof url === 'function' ? url() : url
     },

@@ -1,9 +1,12 @@
-import { createAuthClient } from '@sallyport/trpc/client'
+import { authLink, createAuthClient } from '@sallyport/trpc/client'
+import { createTRPCClient, type TRPCLink } from '@trpc/client'
+import { observable } from '@trpc/server/observable'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { clientSession } from '../../src/client/client-session.ts'
 import { connectTabs as connect, type TabMessage, type Tabs } from '../../src/client/tabs.ts'
 import { deferred } from '../support/deferred.ts'
+import type { AppRouter } from '../support/router.ts'
 import { rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const TOKEN = '/backend/token'
@@ -519,6 +522,32 @@ describe('a page', () => {
     await call
     await client[clientSession].refreshIfDue()
     expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test('that is restored from the history in an outage sends no call, except to sign in or out', async () => {
+    const { server, client } = await open()
+    const sent: string[] = []
+    const lastLink: TRPCLink<AppRouter> = () => (call) =>
+      observable((observer) => {
+        sent.push(call.op.path)
+        observer.next({ result: { data: client.getState().userId } })
+        observer.complete()
+      })
+    const app = createTRPCClient<AppRouter>({ links: [authLink(client), lastLink] })
+    server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
+    fire('pageshow', { persisted: true })
+    const query = app.me.query()
+    await eventually(() => expect(client.getState().error).not.toBeNull())
+    await expect(app.write.mutate()).rejects.toMatchObject({ data: { httpStatus: 503 } })
+    await expect(client.api.deleteUser()).rejects.toMatchObject({ code: 'SESSIONS_UNAVAILABLE' })
+    await expect(client.api.signInEmail({ email: 'ada' })).rejects.toMatchObject({ code: 'UNREACHABLE' })
+    expect(server.sent.map(({ path }) => path).filter((path) => path !== TOKEN)).toEqual(['/sign-in/email'])
+    expect(sent).toEqual([])
+    server.answer(TOKEN, () => tokens())
+    await client.refresh()
+    expect(await query).toBe('ada')
+    await app.write.mutate()
+    expect(sent).toEqual(['me', 'write'])
   })
 
   test('that wakes during a sign-out retries at once', async () => {

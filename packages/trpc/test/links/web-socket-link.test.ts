@@ -13,6 +13,7 @@ import {
 } from 'vitest'
 import { WebSocket as NodeWebSocket } from 'ws'
 import { eventually } from '../../../core/test/support/eventually.ts'
+import { clientSession } from '../../src/client/client-session.ts'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { deferred } from '../support/deferred.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
@@ -83,6 +84,22 @@ describe('the socket', () => {
     scene.breakConnections()
     await eventually(() => expect(scene.sockets).toHaveLength(2))
     expect(scene.sockets[1]?.cookie).toContain(newest)
+    expect(await client.me.query()).toBe(ada.userId)
+  })
+
+  test('is not reopened with the cookies of another user after a return from the history', async () => {
+    const scene = await signedIn()
+    const client = scene.connect('webSocketLink')
+    await client.me.query()
+    scene.intercept = (path) => (path === 'token' ? Promise.reject(new TypeError('offline')) : undefined)
+    scene.authClient[clientSession].dispatch({ type: 'restored' })
+    scene.breakConnections()
+    await eventually(() => expect(scene.count('token')).toBe(2))
+    await pause()
+    expect(scene.sockets).toHaveLength(1)
+    scene.intercept = () => undefined
+    await scene.authClient.refresh()
+    await eventually(() => expect(scene.sockets).toHaveLength(2))
     expect(await client.me.query()).toBe(ada.userId)
   })
 
