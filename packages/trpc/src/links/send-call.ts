@@ -59,14 +59,20 @@ function guardStream(envelope: Envelope, call: Call): Envelope {
   return { ...envelope, result: { data: guardValues(data as AsyncIterable<unknown>, call) } }
 }
 
-async function* guardValues(stream: AsyncIterable<unknown>, call: Call): AsyncGenerator<unknown, void> {
+async function* guardValues(stream: AsyncIterable<unknown>, call: Call): AsyncGenerator {
+  const values = stream[Symbol.asyncIterator]()
   try {
-    for await (const value of stream) {
+    // A loop of `for await` would drop the value that the stream returns.
+    while (true) {
+      const { done, value } = await values.next()
       if (call.isAbandoned()) throw toCallError(clientError('USER_CHANGED'))
+      if (done) return value
       yield value
     }
   } catch (error) {
     call.report(error)
     throw error
+  } finally {
+    await values.return?.()
   }
 }

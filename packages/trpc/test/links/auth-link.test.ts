@@ -510,6 +510,33 @@ describe('a query that responds with a stream', () => {
     await soon(() => expect(server.stage.ticker.listenerCount('tick')).toBe(0))
   })
 
+  test('keeps the value that it returns', async () => {
+    const { authClient } = await signedIn()
+    let isClosed = false
+    async function* stream() {
+      try {
+        yield 'first'
+        return 'returned'
+      } finally {
+        isClosed = true
+      }
+    }
+    const lastLink: TRPCLink<AppRouter> = () => () =>
+      observable((observer) => {
+        observer.next({ result: { data: stream() } })
+        observer.complete()
+      })
+    const client = createTRPCClient<AppRouter>({ links: [authLink(authClient), lastLink] })
+    const values = (await client.streamed.query())[Symbol.asyncIterator]()
+    expect(await values.next()).toEqual({ done: false, value: 'first' })
+    expect(await values.next()).toEqual({ done: true, value: 'returned' })
+    const others = (await client.streamed.query())[Symbol.asyncIterator]()
+    await others.next()
+    isClosed = false
+    await others.return?.()
+    expect(isClosed).toBe(true)
+  })
+
   test('ends when the session is revoked, and the client is signed out', async () => {
     const { values, session, authClient } = await streaming()
     const failure = failureOf(values.next())
