@@ -41,7 +41,8 @@ export function connectTabs(name: string): Tabs {
     // Pages without TLS have no locks, such as those of a development server on another machine.
     exclusively: locks ? (work) => lockWhile(name, work) : singleTab().exclusively,
     async latest() {
-      const snapshot = await locks?.query()
+      // A browser may deny locks to a page.
+      const snapshot = await locks?.query().catch(() => null)
       const receipts = (snapshot?.held ?? []).flatMap(({ name: lock = '' }): Receipt | [] =>
         lock.startsWith(`${name} {`) ? JSON.parse(lock.slice(name.length)) : [],
       )
@@ -75,10 +76,10 @@ export function connectTabs(name: string): Tabs {
   }
 }
 
-/** Takes a lock that no other tab requests, and returns a function that releases it. */
+/** Takes a lock that no other tab requests, if locks aren't denied. Returns a function that releases it. */
 function hold(name: string): Promise<() => void> {
-  return new Promise((resolve, reject) => {
-    navigator.locks.request(name, () => new Promise<void>(resolve)).catch(reject)
+  return new Promise((resolve) => {
+    navigator.locks.request(name, () => new Promise<void>(resolve)).catch(() => resolve(() => {}))
   })
 }
 

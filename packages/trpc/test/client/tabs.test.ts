@@ -147,6 +147,20 @@ test('without Web Locks, tabs sign in and out together, and the calls of one tab
   await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
 })
 
+test('where the browser denies Web Locks, tabs sign in and out together', async () => {
+  const denied = () => Promise.reject(new DOMException('denied', 'SecurityError'))
+  vi.stubGlobal('navigator', { locks: { request: denied, query: denied } })
+  const { server, clients, states } = openTabs(2)
+  server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
+  await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
+  server.answer('/sign-in/email', () => tokens())
+  await clients[0]?.api.signInEmail({ email: 'ada' })
+  await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
+  server.answer('/sign-out', () => Response.json({ success: true }))
+  await clients[1]?.signOut()
+  await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
+})
+
 describe('a message of another tab', () => {
   const open = async () => {
     const { server, clients, baseUrl } = openTabs(1)
