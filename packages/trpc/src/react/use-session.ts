@@ -1,5 +1,5 @@
 import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
-import { useEffect, useSyncExternalStore } from 'react'
+import { useEffect, useRef, useSyncExternalStore } from 'react'
 import { type AuthClientError, isRejection } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import { oncePerClient, useAuthContext } from './auth-provider.ts'
@@ -33,15 +33,21 @@ export function useSession<Client extends HookClient = HookClient>(): UseSession
   const latest = useSyncExternalStore(subscribe, get, get)
   const result = latest.userChanges === state.userChanges ? latest : null
   const isAuthenticated = state.status === 'authenticated'
+  const isFailing = state.error !== null
+  const wasFailing = useRef(false)
 
   useEffect(() => {
+    const hasRecovered = wasFailing.current && !isFailing
+    wasFailing.current = isFailing
     if (!isAuthenticated) return
     if (result === null) return load()
     const { error, failures } = result
-    if (error === null || isRejection(error)) return
+    if (error === null) return
+    // Such as when a ban was lifted. Without a recovery, the server would reject it again.
+    if (isRejection(error)) return hasRecovered ? load() : undefined
     const timer = setTimeout(load, backOff(failures, error.retryAfterSeconds))
     return () => clearTimeout(timer)
-  }, [isAuthenticated, result, load])
+  }, [isAuthenticated, isFailing, result, load])
 
   // The app states the type of its server.
   const current = result?.data as ResponseOf<Client> | null | undefined

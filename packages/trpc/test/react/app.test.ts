@@ -196,7 +196,7 @@ test('a session that ends elsewhere is shown as ended, without a reload', async 
   expect(await run('cached')).toEqual([])
 })
 
-test('a ban is shown, and rejected queries are not retried automatically', async () => {
+test('a ban is shown, and rejected queries are not retried automatically until it is lifted', async () => {
   await using site = await serveApp({ entry })
   const { profile, session } = await openProfile(site)
   await profile.fakeClock()
@@ -214,6 +214,11 @@ test('a ban is shown, and rejected queries are not retried automatically', async
   await profile.sleep(60)
   await page.getByText('Refetch').first().click()
   await expect.poll(() => site.count('/api/auth/session')).toBe(before + 1)
+  await site.auth.db.updateTable('user').set({ banned: false }).where('id', '=', session.userId).execute()
+  await focus(page)
+  await page.locator('.profile', { hasNotText: 'ACCOUNT_BANNED' }).nth(2).waitFor()
+  await profile.sleep(60)
+  expect(site.count('/api/auth/session')).toBe(before + 2)
 })
 
 describe('while the database is down', () => {
