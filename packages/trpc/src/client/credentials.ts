@@ -66,9 +66,19 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
     }
   }
 
-  // Since the page was rendered, another tab may have signed in.
-  void tabs.latest?.().then((known) => {
-    if (known && known.sessionId !== get().shown.sessionId) refresh()
-  })
+  async function compare(): Promise<void> {
+    const known = await tabs.latest?.()
+    const { held, shown, generation, isRestored } = get()
+    // Since the page was rendered, another tab may have signed in.
+    if (known && known.sessionId !== shown.sessionId) refresh()
+    // Tabs with an older page may show another user. Later JWTs are announced when they arrive.
+    else if (!known && held && generation === 1 && !isRestored) {
+      const { userId, sessionId, expiresIn, seq } = held
+      const receipt = { userId, sessionId, expiresIn, seq }
+      await tabs.notify?.({ type: 'received', receipt, isNew: false })
+    }
+  }
+
+  if (tabs.latest) void tabs.exclusively(compare)
   return tabs.listen?.((message) => void apply(message).catch(refresh))
 }

@@ -329,6 +329,30 @@ describe('a message of another tab', () => {
     await eventually(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
   })
 
+  test('is sent once by a rendered page, so tabs of another user learn of the change', async () => {
+    const baseUrl = newName()
+    const server = scriptFetch()
+    server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    const messages: TabMessage[] = []
+    onTestFinished(connectTabs(`sallyport ${baseUrl}`).listen((message) => messages.push(message)))
+    const openPage = (userId: string) => {
+      const hydrate = { status: 'authenticated', userId, sessionId: `${userId}-1`, expiresIn: 900 } as const
+      const client = createAuthClient({ baseUrl, fetch: server.fetch, hydrate })
+      onTestFinished(client.subscribe(() => {}))
+      return client
+    }
+    const former = openPage('ada')
+    await eventually(() => expect(messages).toHaveLength(1))
+    openPage('ada')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(messages).toHaveLength(1)
+    expect(server.sent).toEqual([])
+    const client = openPage('grace')
+    await eventually(() => expect(former.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
+    expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 0 })
+    expect(server.sent).toHaveLength(1)
+  })
+
   test('is newer even within the same millisecond', async () => {
     vi.spyOn(Date, 'now').mockReturnValue(Date.now())
     onTestFinished(() => void vi.restoreAllMocks())
