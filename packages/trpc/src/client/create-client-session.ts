@@ -8,6 +8,9 @@ import { routeOf } from './route-of.ts'
 import { followSession, onFocus } from './schedule-refresh.ts'
 import { createSessionStore, type RenderedState } from './session-store.ts'
 
+/** React subscribes again at once. After a longer gap, messages of other tabs may be lost. */
+const MAX_GAP_MS = 1_000
+
 interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens' | 'server'> {
   readonly onUserChange: (() => void) | undefined
 }
@@ -18,6 +21,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
   const getState = () => store.get().shown
   let listeners = 0
   let stop: (() => void) | null = null
+  let stoppedAt = Number.POSITIVE_INFINITY
   let signingOut = Promise.resolve()
   const refresher = createRefresher(store, () => stop !== null)
   const { refresh } = refresher
@@ -26,6 +30,8 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
     getState,
     getServerState: () => store.getFirst().shown,
     subscribe(listener: () => void) {
+      const hasGap = stop === null && performance.now() - stoppedAt > MAX_GAP_MS
+      if (hasGap && options.tabs.listen) store.dispatch({ type: 'restored' })
       // The same listener may subscribe twice.
       const unsubscribe = store.subscribe(() => listener())
       listeners++
@@ -34,6 +40,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
         if (!unsubscribe() || --listeners > 0) return
         stop?.()
         stop = null
+        stoppedAt = performance.now()
       }
     },
     refresh,

@@ -43,8 +43,8 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
   }
 }
 
-function isRefreshDue({ shown: { status }, held }: SessionState): boolean {
-  return status === 'loading' || status === 'unknown' || isDue(held)
+function isRefreshDue({ shown: { status }, held, isRestored }: SessionState): boolean {
+  return isRestored || status === 'loading' || status === 'unknown' || isDue(held)
 }
 
 function isSignedOut({ shown: { status } }: SessionState): boolean {

@@ -35,7 +35,7 @@ export interface SessionState {
   readonly revision: number
   /** Why the latest session ended. Its JWTs up to `seq` no longer work. */
   readonly ended: Pick<AuthState, 'sessionId'> & { readonly seq: number; readonly error: AuthClientError }
-  /** After a return from the history, the cookies may belong to another user. */
+  /** After a return from the history, or a time without listeners, the cookies may belong to another user. */
   readonly isRestored: boolean
   /** Why the server rejects WebSockets from this page. */
   readonly pageError: AuthClientError | null

@@ -353,6 +353,25 @@ describe('a message of another tab', () => {
     expect(server.sent).toHaveLength(1)
   })
 
+  test('may be lost while a page has no listeners, so with the next one the page requests its user', async () => {
+    const server = scriptFetch()
+    server.answer(TOKEN, () => tokens())
+    const client = createAuthClient<Api>({ baseUrl: newName(), fetch: server.fetch })
+    const stop = client.subscribe(() => {})
+    await client.refresh()
+    stop()
+    // React's effects do this.
+    client.subscribe(() => {})()
+    expect(client[clientSession].get().isRestored).toBe(false)
+    server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 2_000)
+    onTestFinished(() => void vi.restoreAllMocks())
+    onTestFinished(client.subscribe(() => {}))
+    await client[clientSession].refreshIfDue()
+    expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 })
+    expect(server.count(TOKEN)).toBe(2)
+  })
+
   test('is newer even within the same millisecond', async () => {
     vi.spyOn(Date, 'now').mockReturnValue(Date.now())
     onTestFinished(() => void vi.restoreAllMocks())
