@@ -9,6 +9,7 @@ import {
 import type { AnyTRPCRouter } from '@trpc/server'
 import { AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
+import { createStore, type Store } from '../client/client-session.ts'
 import { routeOf } from '../client/route-of.ts'
 import type { LinkSession } from './link-session.ts'
 
@@ -28,6 +29,8 @@ export interface UserSocket {
   readonly send: OperationLink<AnyTRPCRouter>
   /** The generation of the newest JWT when the latest connection was opened. */
   readonly generation: number
+  /** Whether a reconnect has failed since the socket was open or idle. */
+  readonly isDown: Pick<Store<boolean>, 'get' | 'subscribe'>
   callsInFlight: number
   close(): void
 }
@@ -44,15 +47,20 @@ export interface SocketPool {
 /** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
 export function openUserSocket(pool: SocketPool): UserSocket {
   const { session, options } = pool
-  const { url, onOpen, onClose } = options
+  const { url, onOpen, onClose, retryDelayMs = (attempts: number) => backOff(attempts + 1) } = options
   const { userChanges } = session.getState()
   let { generation } = session.get()
   let isClosed = false
   let isOpen = false
+  const isDown = createStore(false)
 
   const client = createWSClient({
-    retryDelayMs: (attempts) => backOff(attempts + 1),
     ...options,
+    retryDelayMs(attempts) {
+      // While tRPC replaces an open connection, that one still serves calls.
+      if (attempts > 0 && client.connectionState.get().state === 'connecting') isDown.set(true)
+      return retryDelayMs(attempts)
+    },
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
     async url() {
       if (generation > pool.rejected) await session.refreshIfDue()
@@ -82,6 +90,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
     },
   })
 
+  client.connectionState.subscribe({ next: ({ error }) => error || isDown.set(false) })
   const unfollow = session.subscribe(() => {
     const state = session.getState()
     const isOther = state.userChanges !== userChanges
@@ -96,6 +105,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
     get generation() {
       return generation
     },
+    isDown,
     callsInFlight: 0,
     close() {
       isClosed = true

@@ -3,8 +3,9 @@ import type { OperationLink, TRPCLink, WebSocketLinkOptions as WsLinkOptions } f
 import { TRPCClientError, wsLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
+import { clientError } from '../client/auth-client-error.ts'
 import { clientSession } from '../client/client-session.ts'
-import { authDataOf, type CallError } from './call-error.ts'
+import { authDataOf, type CallError, toCallError } from './call-error.ts'
 import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import type { LinkCall } from './send-call.ts'
@@ -15,7 +16,8 @@ import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOpt
  * the socket, which closes when the user signs out or is banned. Each connection uses fresh credentials; a
  * token travels in the first message, never in the URL. If the server rejects the JWT of a socket, calls use
  * a socket with a newer one. If it rejects the origin of the page, calls and `state.error` get
- * `ORIGIN_REJECTED`, whose message says what to do. On a server, calls fail with `TOKEN_MISSING`.
+ * `ORIGIN_REJECTED`, whose message says what to do. While reconnects fail, queries wait and mutations fail.
+ * On a server, calls fail with `TOKEN_MISSING`.
  *
  * @example links: [authLink(authClient), webSocketLink(authClient, { url: 'wss://app.example.com/trpc' })]
  */
@@ -47,6 +49,11 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
     }
     if (pool.session.get().pageError) return end()
     const socket = currentSocket(pool)
+    // tRPC would send the mutation when the connection returns, maybe minutes later.
+    const failsNow = () => call.op.type === 'mutation' && socket.isDown.get()
+    const fail = () => end(toCallError(clientError('UNREACHABLE')))
+    if (failsNow()) return fail()
+    const unfollow = socket.isDown.subscribe(() => failsNow() && fail())
     socket.callsInFlight++
     const subscription = socket.send(call).subscribe({
       ...observer,
@@ -59,6 +66,7 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
       complete: () => end(),
     })
     return () => {
+      unfollow()
       subscription.unsubscribe()
       if (--socket.callsInFlight === 0 && socket !== pool.current) socket.close()
     }

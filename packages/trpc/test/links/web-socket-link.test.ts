@@ -344,6 +344,47 @@ describe('a socket whose credentials were superseded', () => {
   })
 })
 
+describe('a mutation in an outage', () => {
+  async function open() {
+    const scene = await signedIn()
+    const network = { host: server.host }
+    const url = () => `ws://${network.host}/ws`
+    const client = scene.connectOver(webSocketLink(scene.authClient, { url, WebSocket: scene.WebSocket }))
+    expect(await client.me.query()).toBe(ada.userId)
+    const lose = async () => {
+      scene.breakConnections()
+      await eventually(() => expect(statesOf(scene)).not.toContain(true))
+    }
+    return {
+      scene,
+      network,
+      client,
+      lose,
+      sent: () => scene.frames.filter((frame) => /mutation/.test(frame)),
+    }
+  }
+
+  test('fails once a reconnect has failed, and is never sent; queries wait', async () => {
+    const { network, client, lose, sent } = await open()
+    network.host = 'localhost:1'
+    await lose()
+    const query = client.me.query()
+    const unavailable = { data: { httpStatus: 503, auth: { reason: 'SESSIONS_UNAVAILABLE' } } }
+    await expect(client.write.mutate()).rejects.toMatchObject(unavailable)
+    await expect(client.write.mutate()).rejects.toMatchObject(unavailable)
+    network.host = server.host
+    expect(await query).toBe(ada.userId)
+    expect(await client.write.mutate()).toBe('written')
+    expect(sent()).toHaveLength(1)
+  })
+
+  test('is sent if the first reconnect succeeds', async () => {
+    const { client, lose } = await open()
+    await lose()
+    expect(await client.write.mutate()).toBe('written')
+  })
+})
+
 describe('a banned user', () => {
   test("is shown by the socket's close code, and the socket is not reopened", async () => {
     const scene = await signedIn({})
