@@ -31,7 +31,9 @@ function singleTab(): Tabs {
 }
 
 export function connectTabs(name: string): Tabs {
-  if (!globalThis.document || !globalThis.BroadcastChannel) return singleTab()
+  // A browser's worker shares the cookies of its pages.
+  const isInBrowser = globalThis.document || 'WorkerGlobalScope' in globalThis
+  if (!isInBrowser || !globalThis.BroadcastChannel) return singleTab()
   const { locks } = navigator
   let channel: BroadcastChannel | null = null
   let publishedSeq = 0

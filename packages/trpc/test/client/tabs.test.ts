@@ -147,6 +147,21 @@ test('without Web Locks, tabs sign in and out together, and the calls of one tab
   await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
 })
 
+test("a browser's worker follows the tabs", async () => {
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const { baseUrl, server, clients } = openTabs(1)
+  server.answer(TOKEN, () => tokens())
+  await eventually(() => expect(clients[0]?.getState().userId).toBe('ada'))
+  vi.stubGlobal('document', undefined)
+  vi.stubGlobal('WorkerGlobalScope', class {})
+  const worker = createAuthClient({ baseUrl, fetch: server.fetch, isServer: false })
+  onTestFinished(worker.subscribe(() => {}))
+  await eventually(() => expect(worker.getState().userId).toBe('ada'))
+  server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+  await clients[0]?.api.signInEmail({ email: 'grace' })
+  await eventually(() => expect(worker.getState().userId).toBe('grace'))
+})
+
 test('where the browser denies Web Locks, tabs sign in and out together', async () => {
   const denied = () => Promise.reject(new DOMException('denied', 'SecurityError'))
   vi.stubGlobal('navigator', { locks: { request: denied, query: denied } })
