@@ -79,6 +79,6 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
     }
   }
 
-  if (tabs.latest) void tabs.exclusively(compare)
+  if (tabs.latest) void tabs.exclusively(compare).catch(refresh)
   return tabs.listen?.((message) => void apply(message).catch(refresh))
 }

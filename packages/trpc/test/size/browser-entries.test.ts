@@ -6,7 +6,7 @@ const CLIENT = fileURLToPath(new URL('../../src/client.ts', import.meta.url))
 
 /** Minified and gzipped, without peers, in production. */
 const LIMITS = {
-  clientAndReact: 6_990,
+  clientAndReact: 7_000,
   /** With `AuthProvider`, `useAuth`, `SignedIn`, and `SignedOut` alone. */
   clientAndProvider: 6_270,
   /** What all links add to these two. */
@@ -17,7 +17,7 @@ const LIMITS = {
   betterAuthAndLinks: 5_800,
 }
 
-test('the client and its React components together take at most 6,990 bytes', async () => {
+test('the client and its React components together take at most 7,000 bytes', async () => {
   const { code, bytes } = await bundleForBrowser('client', 'react')
   console.log(`client + react: ${bytes} bytes minified and gzipped`)
   // Checks that everything is included, since half of the code would also be small.
