@@ -2,6 +2,7 @@ import { createFailureSource } from '../events/failure-source.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { readLimited } from '../protocol/read-limited.ts'
 import { requireSecureUrl } from '../protocol/settings.ts'
+import { UNCACHED } from '../protocol/uncached.ts'
 import { backOff, MAX_PAYLOAD_BYTES } from '../protocol.ts'
 import { ALGORITHMS, type KeySet, type VerificationAlgorithm, type VerificationKey } from './key-set.ts'
 import { createLiveKeys } from './live-keys.ts'
@@ -62,8 +63,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
         headers: { accept: 'application/json' },
         // A redirect then fails as a status other than 200. Edge runtimes don't support `error`.
         redirect: 'manual',
-        // Next.js can be told to cache every `fetch`, on the disk and forever.
-        cache: 'no-store',
+        ...UNCACHED,
         signal: AbortSignal.timeout(timeoutMs),
       })
       if (response.status !== 200) throw new Error(`The JWKS endpoint responded with ${response.status}`)

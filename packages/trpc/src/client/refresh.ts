@@ -110,7 +110,9 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     async refreshIfDue() {
       const { shown, held, failures, isRestored } = get()
       const isUnread = tokens && shown.status === 'loading'
-      if (isUnread || ((isRestored || isDue(held)) && failures === 0)) await refresh()
+      // Without listeners, no timer retries.
+      const mustRetry = isRestored && !isScheduled()
+      if (isUnread || mustRetry || ((isRestored || isDue(held)) && failures === 0)) await refresh()
     },
     async refreshAfter(rejected) {
       const isNewer = () => get().generation > rejected

@@ -1,7 +1,7 @@
 import { TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
-import { clientError } from '../client/auth-client-error.ts'
+import { clientError, isDecided } from '../client/auth-client-error.ts'
 import { clientSession } from '../client/client-session.ts'
 import { authDataOf, isOutage, toCallError, warnOfFormatter } from './call-error.ts'
 import { type CallingPage, callOnPage } from './call-on-page.ts'
@@ -93,7 +93,8 @@ async function runCall(call: Call): Promise<void> {
     if (isRestored || shown.status === 'signing-out') {
       if (op.type === 'mutation')
         throw toCallError((isRestored && shown.error) || clientError('USER_CHANGED'))
-      await waitUntilDecided(session, signal)
+      const failure = await waitUntilDecided(session, signal)
+      if (failure && isDecided(failure) && session.get().isRestored) throw toCallError(failure)
     }
     if (isOver()) return
     const { generation } = session.get()

@@ -7,7 +7,7 @@ import {
   type WebSocketLinkOptions as WsLinkOptions,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import { AuthClientError, toClientError } from '../client/auth-client-error.ts'
+import { AuthClientError, isDecided, toClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import { createStore, type Store } from '../client/client-session.ts'
 import { routeOf } from '../client/route-of.ts'
@@ -66,7 +66,10 @@ export function openUserSocket(pool: SocketPool): UserSocket {
       if (generation > pool.rejected) await session.refreshIfDue()
       // Without a newer JWT the server rejects each call and says why.
       else await session.refreshAfter(generation).catch(() => {})
-      if (isClosed || session.get().isRestored) throw new Error('Closed')
+      const { isRestored, shown } = session.get()
+      // After a final error, the server rejects each call with it.
+      const isFinal = shown.error !== null && isDecided(shown.error)
+      if (isClosed || (isRestored && !isFinal)) throw new Error('Closed')
       generation = session.get().generation
       return typeof url === 'function' ? url() : url
     },

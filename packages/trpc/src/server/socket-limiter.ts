@@ -1,7 +1,7 @@
 import { type FrameEffects, FrameQueue } from './frame-queue.ts'
 import { OpenCalls } from './open-calls.ts'
 import type { SocketLimits } from './socket-limits.ts'
-import { isBatch, splitBatch } from './split-frame.ts'
+import { hasCall, isBatch, splitBatch } from './split-frame.ts'
 
 export interface ServerSocket {
   readonly readyState: number
@@ -123,8 +123,9 @@ export class SocketLimiter implements FrameEffects {
 
   #receive(args: unknown[]): boolean {
     const [frame, isBinary] = args
-    // tRPC before 11.9 also reads JSON from binary frames.
-    if (!Buffer.isBuffer(frame) || !isBatch(frame)) return this.#inTurn('message', args)
+    // tRPC before 11.9 also reads JSON from binary frames. Later, they have the app's own encoding.
+    const isSplit = isBinary ? hasCall : isBatch
+    if (!Buffer.isBuffer(frame) || !isSplit(frame)) return this.#inTurn('message', args)
     const calls = splitBatch(frame)
     let next = calls.next()
     this.#frames.add(() => {

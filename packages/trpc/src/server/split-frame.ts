@@ -1,10 +1,15 @@
 /** Space, tab, line feed, and carriage return. */
 const WHITESPACE: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d])
-const [OPEN_BRACKET, COMMA] = [0x5b, 0x2c]
+const [OPEN_BRACKET, OPEN_BRACE, COMMA] = [0x5b, 0x7b, 0x2c]
 
 /** Whether a frame is a JSON array, which tRPC handles as a batch of calls. */
 export function isBatch(frame: Uint8Array): boolean {
   return frame[skipSpace(frame, 0)] === OPEN_BRACKET
+}
+
+/** Whether a frame begins with the first call of a batch, as only JSON does. */
+export function hasCall(frame: Uint8Array): boolean {
+  return isBatch(frame) && frame[skipSpace(frame, skipSpace(frame, 0) + 1)] === OPEN_BRACE
 }
 
 /** Yields the calls of a batch one by one, at least one. tRPC checks whether each is JSON. */

@@ -1,6 +1,6 @@
 import { type AuthConfig, ConfigurationError, REASONS, type Reason } from '@sallyport/core'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
-import { requireSecureUrl } from '@sallyport/core/internal/server'
+import { requireSecureUrl, UNCACHED } from '@sallyport/core/internal/server'
 import type { Page } from './page-request.ts'
 import { parseSetCookie } from './with-cookies.ts'
 
@@ -72,7 +72,7 @@ function createSend(
     if (address !== null) sent['x-forwarded-for'] = address
     const request = source.fetch ?? globalThis.fetch
     // A redirect would send the cookies elsewhere; a cached response could be another user's.
-    return request(url, { headers: sent, signal, redirect: 'manual', cache: 'no-store' })
+    return request(url, { headers: sent, signal, redirect: 'manual', ...UNCACHED })
   }
 }
 

@@ -622,6 +622,24 @@ describe('a page', () => {
     expect(sent).toEqual(['me', 'write'])
   })
 
+  test.each(['authenticated', 'unauthenticated'])(
+    'that is restored from the history while %s works again after an outage, without another event',
+    async (status) => {
+      const { server, client } = await open()
+      if (status === 'unauthenticated') {
+        server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
+        await client.refresh()
+      }
+      const answer = status === 'authenticated' ? () => tokens() : () => rejection(401, 'SESSION_NOT_FOUND')
+      server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
+      fire('pageshow', { persisted: true })
+      await eventually(() => expect(client.getState().error).not.toBeNull())
+      server.answer(TOKEN, answer)
+      await eventually(() => expect(client[clientSession].get().isRestored).toBe(false))
+      expect(client.getState()).toMatchObject({ status, error: null })
+    },
+  )
+
   test('that wakes during a sign-out retries at once', async () => {
     const { server, client } = await open()
     server.answer('/sign-out', () => rejection(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))

@@ -103,6 +103,17 @@ describe('the socket', () => {
     expect(await client.me.query()).toBe(ada.userId)
   })
 
+  test('is opened after a ban, so calls get the reason', async () => {
+    const grace = await server.auth.signIn()
+    const scene = await signedIn(grace)
+    const client = scene.connect('webSocketLink')
+    await client.me.query()
+    await server.auth.ban(grace)
+    await eventually(() => expect(scene.authClient.getState().error?.code).toBe('ACCOUNT_BANNED'))
+    scene.authClient[clientSession].dispatch({ type: 'restored' })
+    await expect(client.me.query()).rejects.toMatchObject({ data: { auth: { reason: 'ACCOUNT_BANNED' } } })
+  })
+
   test('stays open when there is a newer JWT', async () => {
     const scene = await signedIn()
     const client = scene.connect('webSocketLink')

@@ -85,6 +85,15 @@ describe('a frame', () => {
     expect(state()).toEqual({ calls: true, open: true })
   })
 
+  test.each(['\n[', '[1,2]', '[]'])(
+    'that is binary, but holds no call, is delivered as it is: %j',
+    (text) => {
+      const { limiter, done } = open()
+      limiter.emit('message', [Buffer.from(text), true])
+      expect(done).toEqual([`message ${text}`])
+    },
+  )
+
   test('that has parts is delivered as it is, and opens no call', () => {
     const { limiter, done, state } = open()
     limiter.emit('message', [[Buffer.from(`[${QUERY}]`)], false])

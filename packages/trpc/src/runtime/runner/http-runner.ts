@@ -8,6 +8,7 @@ import {
   requireClaimText,
   requireSecureUrl,
   serviceAudience,
+  UNCACHED,
 } from '@sallyport/core/internal/server'
 import type { OperationLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
@@ -38,7 +39,7 @@ export interface HttpRunnerRequest {
   readonly headers: Record<string, string>
   readonly body: Uint8Array<ArrayBuffer>
   readonly redirect: 'manual'
-  readonly cache: 'no-store'
+  readonly cache?: 'no-store'
   readonly signal: AbortSignal
 }
 
@@ -82,8 +83,8 @@ export function httpRunner({
     const token = await issueServiceToken(call, options)
     const exchange = async () => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      // Redirects are not followed; some edge runtimes don't support `error`. Next.js may cache a POST too.
-      const init = { method: 'POST', headers, body, redirect: 'manual', cache: 'no-store', signal } as const
+      // Redirects are not followed; some edge runtimes don't support `error`.
+      const init = { method: 'POST', headers, body, redirect: 'manual', signal, ...UNCACHED } as const
       const response = await request(url, init)
       return { status: response.status, bytes: await readBytes(response.body, maxResponseBytes) }
     }
