@@ -117,6 +117,12 @@ describe('init in a Next.js app with the files of the guide of tRPC', () => {
     expect(Object.keys(files)).not.toContain('src/app/sign-in/page.tsx')
   })
 
+  test('allows other dynamic paths above app/api/auth', async ({ expect }) => {
+    const { code, files } = await init({ 'src/app/api/[[...route]]/route.ts': '// mine\n' })
+    expect(code).toBe(0)
+    expect(Object.keys(files)).toContain('src/app/api/auth/[...path]/route.ts')
+  })
+
   test('keeps a function for errors', async ({ expect }) => {
     const onError = 'onError({ error }) { console.error(error) },'
     const route = GUIDE[ROUTE_FILE].replace('req, router', `req, ${onError} router`)

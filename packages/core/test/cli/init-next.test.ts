@@ -135,6 +135,14 @@ describe('init writes nothing into an app', () => {
     ['with Auth.js', { 'package.json': manifest({ next: '16', '@auth/core': '0' }) }, '@auth/core'],
     ['with Better Auth', { 'package.json': manifest({ next: '16', 'better-auth': '1' }) }, 'better-auth'],
     ['with Clerk', { 'package.json': manifest({ next: '16', '@clerk/nextjs': '6' }) }, '@clerk/nextjs'],
+    [
+      'with tRPC and app/api/auth/[...nextauth]',
+      {
+        'package.json': manifest({ next: '16', '@trpc/server': '11' }),
+        'src/app/api/auth/[...nextauth]/route.ts': '',
+      },
+      '[...nextauth]',
+    ],
     ...['auth/[...nextauth]', 'auth/[[...path]]', '[[...route]]', '[id]'].map(
       (slug) => [`with app/api/${slug}`, { [`src/app/(site)/api/${slug}/route.ts`]: '' }, slug] as const,
     ),

@@ -1,13 +1,7 @@
 import { withDeadline } from '../../protocol/deadline.ts'
 import { addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
 import { type IdTypes, isIdOf } from '../../session/id-types.ts'
-import type {
-  SessionKey,
-  SessionReader,
-  SessionStore,
-  SessionToken,
-  StoredSession,
-} from '../../session/session.ts'
+import type { SessionKey, SessionReader, SessionStore, SessionToken } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
 import { type SessionLocks, type SessionSql, tokenStatement } from '../find-session-sql.ts'
 import { UNDEFINED_TABLE } from '../restore-tables.ts'
@@ -16,7 +10,7 @@ import type { PostgresConnector } from './connect.ts'
 import type { LookupConnection, PostgresDriver, Statement, StatementResult } from './drivers/driver.ts'
 import { orUnavailable, sqlState } from './drivers/errors.ts'
 import { onPrimary } from './drivers/primary.ts'
-import { type LookupQueue, lookupQueue } from './lookup-queue.ts'
+import { type LookupQueue, type LookupResult, lookupQueue, unavailable } from './lookup-queue.ts'
 import { rowSecurity } from './row-security.ts'
 import { sharedLookups } from './shared-lookups.ts'
 import { statementName } from './statement-names.ts'
@@ -80,27 +74,37 @@ export function postgresLookups(
     return withDeadline(result, timeoutMs)
   }
 
-  async function findAll(
-    connection: LookupConnection,
-    keys: readonly SessionKey[],
-  ): Promise<(StoredSession | null)[]> {
+  /** Returns the result of lookups that found nothing. Found sessions don't wait for it. */
+  function missing({ query, rejectsHiddenRows }: LookupConnection): null | Promise<null> {
+    if (rejectsHiddenRows) return null
+    const checked = withDeadline(requireAllRows(query), timeoutMs).then(
+      () => null,
+      (error: unknown) => {
+        throw unavailable(error)
+      },
+    )
+    // The callers may have given up.
+    checked.catch(() => {})
+    return checked
+  }
+
+  async function findAll(connection: LookupConnection, keys: readonly SessionKey[]): Promise<LookupResult[]> {
     const [key] = keys
     if (key !== undefined && keys.length === 1) {
       const { rows } = await run<LookupValues>(connection, single, [key.sessionId, key.userId])
       const [row] = rows
-      if (row !== undefined) return [sessionOf(key, row, added)]
-      if (!connection.rejectsHiddenRows) await requireAllRows(connection.query)
-      return [null]
+      return [row === undefined ? missing(connection) : sessionOf(key, row, added)]
     }
     const values = [keys.map(({ sessionId }) => sessionId), keys.map(({ userId }) => userId)]
     const { rows } = await run<[place: number, ...LookupValues]>(connection, batch, values)
-    const sessions: (StoredSession | null)[] = keys.map(() => null)
+    const sessions: LookupResult[] = keys.map(() => null)
     for (const [place, ...values] of rows) {
       const key = keys[place - 1]
       if (key !== undefined) sessions[place - 1] = sessionOf(key, values, added)
     }
-    if (!connection.rejectsHiddenRows && sessions.includes(null)) await requireAllRows(connection.query)
-    return sessions
+    if (!sessions.includes(null)) return sessions
+    const result = missing(connection)
+    return sessions.map((session) => session ?? result)
   }
 
   const { find, ...lookups } = lookupQueue({

@@ -7,6 +7,9 @@ import { isStatementFault } from './drivers/errors.ts'
 
 const MAX_RESULTS_PER_TURN = 64
 
+/** The result of a lookup, or the promise of one. */
+export type LookupResult = StoredSession | null | Promise<null>
+
 interface Lookup extends PromiseWithResolvers<StoredSession | null> {
   readonly key: SessionKey
   /** When the caller gives up, in milliseconds of `performance.now()`. */
@@ -17,10 +20,7 @@ interface Lookup extends PromiseWithResolvers<StoredSession | null> {
 interface QueueOptions extends Pick<LookupEvents, 'prepare'> {
   readonly openConnections: (events: LookupEvents) => LookupConnections
   /** Runs one statement for all keys, and returns their sessions in the same order. */
-  readonly findAll: (
-    connection: LookupConnection,
-    keys: readonly SessionKey[],
-  ) => Promise<(StoredSession | null)[]>
+  readonly findAll: (connection: LookupConnection, keys: readonly SessionKey[]) => Promise<LookupResult[]>
   readonly timeoutMs: number
   readonly meter: StoreMeter
   /** How many keys a statement has at most. */
@@ -133,7 +133,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
 }
 
 /** Spreads a large batch over several turns of the event loop, since each result resumes its caller. */
-function resolveAll(batch: readonly Lookup[], sessions: readonly (StoredSession | null)[]): void {
+function resolveAll(batch: readonly Lookup[], sessions: readonly LookupResult[]): void {
   for (let index = 0; index < Math.min(batch.length, MAX_RESULTS_PER_TURN); index++)
     batch[index]?.resolve(sessions[index] ?? null)
   if (batch.length > MAX_RESULTS_PER_TURN)
@@ -144,6 +144,6 @@ function rejectAll(lookups: readonly Lookup[], error: unknown): void {
   for (const { reject } of lookups) reject(unavailable(error))
 }
 
-function unavailable(cause: unknown): AuthError {
+export function unavailable(cause: unknown): AuthError {
   return new AuthError('SESSIONS_UNAVAILABLE', { cause })
 }

@@ -50,6 +50,33 @@ function poolOf(role: string): { pool: pg.Pool } {
   return { pool }
 }
 
+test("a check that hangs delays no found session of the app's pool", async () => {
+  const { pool } = poolOf('app')
+  const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
+  let hangs = false
+  const patched = new WeakSet<pg.PoolClient>()
+  async function connectPatched(): Promise<pg.PoolClient> {
+    const client = await connect()
+    const query = client.query.bind(client)
+    const run = (statement: { text?: string }) =>
+      hangs && statement.text?.includes('row_security_active')
+        ? new Promise(() => {})
+        : query(statement as never)
+    if (!patched.has(client)) Object.assign(client, { query: run })
+    patched.add(client)
+    return client
+  }
+  Object.assign(pool, { connect: connectPatched })
+  const { sessions, close } = await openPostgresStore({ pool }, { lookupTimeoutMs: 300, mapping: MAPPING })
+  onTestFinished(close)
+  const find = (key: SessionKey) => reasonOf(Promise.resolve(sessions.findSession(key)))
+  const unknown = { ...ada, sessionId: crypto.randomUUID() }
+  hangs = true
+  const results = await Promise.all([ada, unknown, ada].map(find))
+  expect(results).toEqual(['accepted', 'SESSIONS_UNAVAILABLE', 'accepted'])
+  expect(await find(ada)).toBe('accepted')
+})
+
 const SOURCES = [
   ['a URL', urlOf],
   ["the app's pool", poolOf],
