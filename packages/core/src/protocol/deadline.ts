@@ -18,8 +18,13 @@ let isSweeping = false
  * @throws DeadlineError
  */
 export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
-  if (!timersAreShared) return withOwnTimer(promise, timeoutMs)
   return new Promise((resolve, reject) => {
+    if (!timersAreShared) {
+      // Never cleared, because it ends with the request.
+      setTimeout(() => reject(new DeadlineError('No response in time')), timeoutMs)
+      promise.then(resolve, reject)
+      return
+    }
     const entry = { endsAt: performance.now() + timeoutMs, reject }
     pending.add(entry)
     startSweeping()
@@ -33,13 +38,6 @@ export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise
         reject(error)
       },
     )
-  })
-}
-
-function withOwnTimer<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new DeadlineError('No response in time')), timeoutMs)
-    promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 
