@@ -67,7 +67,15 @@ function createApp(root: string, libraries: readonly Library[]): void {
   run('npx', [...args, '--use-npm', '--skip-install', '--disable-git', '--yes'], { cwd: root })
   const file = join(root, 'next/package.json')
   const manifest = JSON.parse(readFileSync(file, 'utf8'))
-  const { pg: _, rolldown: __, next: ___, react: ____, ...peers } = peersAt('highest', libraries)
+  const {
+    pg: _,
+    rolldown: __,
+    next: ___,
+    react: ____,
+    // `init` leaves an app with another auth library unchanged.
+    'better-auth': _____,
+    ...peers
+  } = peersAt('highest', libraries)
   const added = { ...peers, ...tarballsOf(libraries), '@trpc/tanstack-react-query': '^11.4.4' }
   const dependencies = { ...manifest.dependencies, ...added }
   writeFileSync(file, JSON.stringify({ ...manifest, dependencies, overrides: OVERRIDES }))
