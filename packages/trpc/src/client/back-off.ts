@@ -1,7 +1,10 @@
 /** The longest delay of a timer. With a longer one, it fires at once. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
-/** Returns a pause in ms: 0.5 to 1 s, doubled up to 30 s, or longer if the server requests it. */
+/**
+ * Returns a pause in ms: 0.5 to 1 s, doubled up to 30 s, or longer if the server requests it. Core's function
+ * of this name has options, which would enlarge every app's bundle.
+ */
 export function backOff(failures: number, retryAfterSeconds?: number | null): number {
   const half = Math.min(1_000 * 2 ** (failures - 1), 30_000) / 2
   const atLeast = Math.max(half, (retryAfterSeconds ?? 0) * 1_000)

@@ -61,7 +61,7 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
       if (status !== 'signing-out' || isOther) dispatch(message)
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId) {
-      const error = clientError(message.seq ? 'SECRET_SUPERSEDED' : 'SESSION_NOT_FOUND')
+      const error = clientError(message.seq === undefined ? 'SESSION_NOT_FOUND' : 'SECRET_SUPERSEDED')
       dispatch({ ...message, error })
     }
   }

@@ -68,7 +68,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
       else await session.refreshAfter(generation).catch(() => {})
       const { isRestored, shown } = session.get()
       // After a final error, the server rejects each call with it.
-      const isFinal = shown.error !== null && isDecided(shown.error)
+      const isFinal = shown.error && isDecided(shown.error)
       if (isClosed || (isRestored && !isFinal)) throw new Error('Closed')
       generation = session.get().generation
       return typeof url === 'function' ? url() : url

@@ -50,10 +50,13 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
     if (pool.session.get().pageError) return end()
     const socket = currentSocket(pool)
     // tRPC would send the mutation when the connection returns, maybe minutes later.
-    const failsNow = () => call.op.type === 'mutation' && socket.isDown.get()
-    const fail = () => end(toCallError(clientError('UNREACHABLE')))
-    if (failsNow()) return fail()
-    const unfollow = socket.isDown.subscribe(() => failsNow() && fail())
+    const failIfDown = () => {
+      const isDown = call.op.type === 'mutation' && socket.isDown.get()
+      if (isDown) end(toCallError(clientError('UNREACHABLE')))
+      return isDown
+    }
+    if (failIfDown()) return
+    const unfollow = socket.isDown.subscribe(failIfDown)
     socket.callsInFlight++
     const subscription = socket.send(call).subscribe({
       ...observer,
