@@ -32,23 +32,19 @@ const [a, b, c, ec] = await Promise.all([
 ])
 const POLL_MS = 20
 
-const opened: KeyFile[] = []
-afterEach(() => {
-  vi.useRealTimers()
-  for (const keyFile of opened.splice(0)) keyFile.close()
-})
+afterEach(() => void vi.useRealTimers())
 
 const newPath = () => join(directory, crypto.randomUUID(), 'keys.json')
 
-/** Opens a key file with this ring, and collects its reports. */
-async function open(ring: KeyRing, options: KeyFileOptions = {}) {
+/** Opens a key file with this ring until the end of the test, and collects its reports. */
+async function open(ring: KeyRing, options: KeyFileOptions = {}, finish = onTestFinished) {
   const path = newPath()
   const store = keyFileStore(path)
   store.create(ring)
   const errors: unknown[] = []
   const keyFile = await openKeyFile(path, { pollMs: POLL_MS, ...options })
   keyFile.jwks.failures?.follow((failure) => failure && errors.push(failure.cause))
-  opened.push(keyFile)
+  finish(keyFile.close)
   return { path, store, errors, ...keyFile }
 }
 
@@ -64,12 +60,12 @@ describe('a missing key file is created', () => {
     async (algorithm) => {
       const path = newPath()
       const keyFile = await openKeyFile(path, { algorithm })
-      opened.push(keyFile)
+      onTestFinished(keyFile.close)
       expect(statSync(path).mode & 0o777).toBe(0o600)
       expect(keyFile.signingKeys.active.alg).toBe(algorithm)
       expect(await keyFile.jwks.findKey(keyFile.signingKeys.active.kid)).toMatchObject({ alg: algorithm })
       const again = await openKeyFile(path)
-      opened.push(again)
+      onTestFinished(again.close)
       expect(kids(again)).toEqual([keyFile.signingKeys.active.kid])
     },
   )
@@ -190,7 +186,7 @@ describe('a retiring key is dropped with time', () => {
     mkdirSync(dirname(path))
     writeFileSync(path, JSON.stringify({ keys: [a, b] }))
     const file = await openKeyFile(path, { pollMs: POLL_MS })
-    opened.push(file)
+    onTestFinished(file.close)
     expect(file.jwks.status(b.kid)).toBe('known')
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 961_000 })
     await soon(() => expect(file.jwks.status(b.kid)).toBe('gone'))
@@ -207,7 +203,7 @@ describe('reports a lost or broken file once, and calls continue', async () => {
   const password = emailPassword({ limits: { account: { points: 1_000, duration: 60 } } })
   const broken = (members: object) => JSON.stringify({ keys: [{ ...a, ...members }] })
 
-  test.each<[string, (path: string) => void]>([
+  test.concurrent.for<[string, (path: string) => void]>([
     ['deleted', (path) => unlinkSync(path)],
     ['deleted with its folder', (path) => rmSync(dirname(path), { recursive: true })],
     ['emptied', (path) => writeFileSync(path, '')],
@@ -231,8 +227,8 @@ describe('reports a lost or broken file once, and calls continue', async () => {
         mkdirSync(path)
       },
     ],
-  ])('%s', async (_name, damage) => {
-    const file = await open(one())
+  ])('%s', async ([, damage], { onTestFinished }) => {
+    const file = await open(one(), {}, onTestFinished)
     const failures: AuthFailure[] = []
     const onFailure = (failure: AuthFailure) => void failures.push(failure)
     const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: file.jwks, onFailure })

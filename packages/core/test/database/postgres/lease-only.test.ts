@@ -1,6 +1,6 @@
 import type { SessionKey } from '@sallyport/core'
 import { openPostgres } from '@sallyport/core/postgres'
-import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
 import { eventually } from '../../support/eventually.ts'
 import { testPostgres } from '../../support/postgres.ts'
@@ -21,55 +21,60 @@ beforeEach(async () => {
 })
 
 /** Opens the database behind a proxy that drops notifications. */
-async function openQuietly(lookupTimeoutMs = 500) {
-  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-  onTestFinished(() => warn.mockRestore())
+async function openQuietly({ lookupTimeoutMs = 500, finish = onTestFinished } = {}) {
+  const warnings: string[] = []
+  const warn = vi.spyOn(console, 'warn').mockImplementation((text) => void warnings.push(text))
+  finish(() => warn.mockRestore())
   const proxy = await startQuietProxy(database.url)
-  onTestFinished(proxy.close)
+  finish(proxy.close)
   const opened = await openPostgres(proxy.url, { lookupTimeoutMs })
-  onTestFinished(opened.close)
-  const warnings = () => warn.mock.calls.map(([text]) => String(text))
+  finish(opened.close)
   return { proxy, opened, warnings }
 }
 
 const remove = ({ sessionId }: SessionKey) =>
   database.run(`delete from session where id = ${literal(sessionId)}`)
 
-test('a node whose notifications are not delivered warns once, naming the reason and the fix', async () => {
-  const { proxy, warnings } = await openQuietly()
-  await eventually(() => expect(warnings()).toHaveLength(1))
-  expect(warnings()[0]).toContain('did not arrive')
-  expect(warnings()[0]).toContain('pool_mode = session')
-  // At least one more heartbeat.
-  const dropped = proxy.dropped
-  await eventually(() => expect(proxy.dropped).toBeGreaterThan(dropped))
-  expect(warnings()).toHaveLength(1)
-})
-
-test('calls are checked as strictly without notifications, and the log is read at heartbeats', async () => {
-  const { opened, warnings } = await openQuietly()
-  await eventually(() => expect(warnings()).toHaveLength(1))
-  const listener = vi.fn<() => void>()
-  onTestFinished(opened.revocations.subscribe(ada, listener))
-  expect(await opened.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
-  await remove(ada)
-  expect(await opened.sessions.findSession(ada)).toBeNull()
-  await eventually(() => expect(listener).toHaveBeenCalled())
-})
-
-test('a notification that arrives later ends the mode: changes are published at once, and no warning follows', async () => {
-  const { proxy, opened, warnings } = await openQuietly()
-  await eventually(() => expect(warnings()).toHaveLength(1))
-  proxy.deliver()
-  const listener = vi.fn<() => void>()
-  onTestFinished(opened.revocations.subscribe(ada, listener))
-  // Only notified: no log has this entry.
-  const payload = JSON.stringify(['0', ada.sessionId, ada.userId])
-  await eventually(async () => {
-    await database.run(`select pg_notify('sallyport_revocation', ${literal(payload)})`)
-    expect(listener).toHaveBeenCalled()
+describe('a node whose notifications are not delivered', () => {
+  let node: Awaited<ReturnType<typeof openQuietly>>
+  beforeAll(async () => {
+    node = await openQuietly({ finish: afterAll })
+    await eventually(() => expect(node.warnings).toHaveLength(1))
   })
-  expect(warnings()).toHaveLength(1)
+
+  test('warns once, naming the reason and the fix', async () => {
+    const { proxy, warnings } = node
+    expect(warnings[0]).toContain('did not arrive')
+    expect(warnings[0]).toContain('pool_mode = session')
+    // At least one more heartbeat.
+    const dropped = proxy.dropped
+    await eventually(() => expect(proxy.dropped).toBeGreaterThan(dropped))
+    expect(warnings).toHaveLength(1)
+  })
+
+  test('checks calls as strictly, and reads the log at heartbeats', async () => {
+    const { opened } = node
+    const listener = vi.fn<() => void>()
+    onTestFinished(opened.revocations.subscribe(ada, listener))
+    expect(await opened.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
+    await remove(ada)
+    expect(await opened.sessions.findSession(ada)).toBeNull()
+    await eventually(() => expect(listener).toHaveBeenCalled())
+  })
+
+  test('publishes changes at once after a notification has arrived, and warns no more', async () => {
+    const { proxy, opened, warnings } = node
+    proxy.deliver()
+    const listener = vi.fn<() => void>()
+    onTestFinished(opened.revocations.subscribe(ada, listener))
+    // Only notified: no log has this entry.
+    const payload = JSON.stringify(['0', ada.sessionId, ada.userId])
+    await eventually(async () => {
+      await database.run(`select pg_notify('sallyport_revocation', ${literal(payload)})`)
+      expect(listener).toHaveBeenCalled()
+    })
+    expect(warnings).toHaveLength(1)
+  })
 })
 
 test.each([
@@ -84,9 +89,9 @@ test.each([
 
 test('no delivery is expected from a connection that has ended: an outage is no reason for a warning', async () => {
   // Longer than a start on a busy machine.
-  const { proxy, opened, warnings } = await openQuietly(2_000)
+  const { proxy, opened, warnings } = await openQuietly({ lookupTimeoutMs: 2_000 })
   proxy.close()
   await expect(async () => opened.sessions.findSession(ada)).rejects.toThrow()
   await new Promise((resolve) => setTimeout(resolve, 2_500))
-  expect(warnings()).toEqual([])
+  expect(warnings).toEqual([])
 })
