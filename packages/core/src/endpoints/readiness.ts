@@ -28,7 +28,9 @@ export function createReadiness(
   /** Runs one check. The cause is for the operator: the result may be public. */
   async function run(check: () => Promise<unknown>): Promise<'ok' | FailureCode> {
     try {
-      await withDeadline(check(), config.lookupTimeoutMs)
+      // Read first: if the configuration is invalid, no check may run that nothing waits for.
+      const { lookupTimeoutMs } = config
+      await withDeadline(check(), lookupTimeoutMs)
       return 'ok'
     } catch (error) {
       const code = failureCode(error)

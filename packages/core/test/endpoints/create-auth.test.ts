@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { AuthError, type AuthFailure, defineAuthConfig, sessionsOf, staticJwks } from '@sallyport/core'
@@ -240,6 +241,25 @@ test('an invalid configuration is a 500 without cookies or CORS, reported for ea
   await eventually(() =>
     expect(printed.mock.calls).toEqual([['sallyport: CONFIGURATION_INVALID in endpoint', problem]]),
   )
+})
+
+test('an invalid configuration fails every part of a health check, and rejects nothing else', async () => {
+  const config = defineAuthConfig(() => ({ baseUrl: '', jwks: staticJwks(undefined), onFailure: () => {} }))
+  const auth = createAuth(
+    defineAuth({ config, signingKeys: () => undefined }),
+    () => source().open(),
+    options,
+  )
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  onTestFinished(() => void vi.restoreAllMocks())
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  onTestFinished(() => void process.off('unhandledRejection', unhandled))
+  const code = 'CONFIGURATION_INVALID'
+  expect(await auth.readiness()).toEqual({ read: code, write: code, feed: code, keys: code, clock: code })
+  await auth.ready().catch(() => {})
+  await setImmediate()
+  expect(unhandled).not.toHaveBeenCalled()
 })
 
 describe('close()', () => {
