@@ -127,7 +127,8 @@ function setTimer(window: Window, end: (window: Window) => void): void {
   clearTimeout(window.timer)
   const { recovered, reportedAt, last } = window
   const delay = last === null || last.recovered === recovered ? REPEAT_MS : CHANGE_MS
-  window.timer = setTimeout(end, reportedAt + delay - performance.now(), window)
+  // Node warns of a negative delay.
+  window.timer = setTimeout(end, Math.max(0, reportedAt + delay - performance.now()), window)
   // On the edge, a timer is a number.
   window.timer.unref?.()
 }

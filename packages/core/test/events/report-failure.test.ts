@@ -1,5 +1,5 @@
 import type { AuthFailure } from '@sallyport/core'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -27,4 +27,20 @@ test('in Cloudflare Workers, failures are still reported after the request whose
   expect(suppressed()).toEqual([0, 3])
   report()
   expect(suppressed()).toEqual([0, 3])
+})
+
+test('a recovery is reported within a second, or at once if the failure is older', async () => {
+  vi.useRealTimers()
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const { reportFailure, reportRecovery } = await import('../../src/events/report-failure.ts')
+  const onFailure = vi.fn<(failure: AuthFailure) => void>()
+  const warn = vi.fn()
+  process.on('warning', warn)
+  onTestFinished(() => void process.off('warning', warn))
+  const config = { onFailure }
+  reportFailure(new Error('down'), { code: 'FEED_DOWN', path: 'feed', step: 'background' }, config)
+  vi.advanceTimersByTime(20_000)
+  reportRecovery('FEED_DOWN', 'feed', config)
+  await vi.waitFor(() => expect(onFailure).toHaveBeenCalledTimes(2))
+  expect(warn).not.toHaveBeenCalledWith(expect.objectContaining({ name: 'TimeoutNegativeWarning' }))
 })
