@@ -90,6 +90,8 @@ const hashes = new Map<string, Promise<string>>()
 function hashOnce(password: string): Promise<string> {
   const hash = hashes.get(password) ?? hashPassword(password)
   hashes.set(password, hash)
+  // The queue may have been full.
+  hash.catch(() => hashes.delete(password))
   return hash
 }
 
@@ -173,6 +175,9 @@ export async function createTestAuth<const Plugins extends readonly AuthPlugin[]
     async ban({ userId }) {
       await banUser(userId, auth.database, { now: clock.now() })
     },
-    close: sqlite.close,
+    async close() {
+      await auth.close()
+      await sqlite.close()
+    },
   }
 }
