@@ -22,6 +22,9 @@ export interface BanUserInput {
   expiresIn?: number
 }
 
+/** PostgreSQL rejects NUL. */
+const banReason = z.string().check(z.trim(), z.minLength(1), z.maxLength(500), z.regex(/^[^\0]*$/))
+
 const MAX_SECONDS = 100 * 365 * 24 * 60 * 60
 
 /** Bans a user and ends their streams. Their sessions stay, so the next call gets 403 `ACCOUNT_BANNED`. */
@@ -33,7 +36,7 @@ export function banUser(fresh: FreshAdmin): Endpoint<BanUserInput, SuccessRespon
     factor: fresh.factor,
     input: z.strictObject({
       userId: id,
-      reason: z.exactOptional(z.string().check(z.trim(), z.minLength(1), z.maxLength(500))),
+      reason: z.exactOptional(banReason),
       expiresIn: z.exactOptional(z.number().check(z.int(), z.positive(), z.maximum(MAX_SECONDS))),
     }),
     output: done,

@@ -151,6 +151,7 @@ describe('a ban', () => {
     [{ userId: 'x', reason: '' }, 'reason'],
     [{ userId: 'x', reason: ' ' }, 'reason'],
     [{ userId: 'x', reason: 'x'.repeat(501) }, 'reason'],
+    [{ userId: 'x', reason: 'NUL: \0' }, 'reason'],
     [{ userId: 'x', reason: null }, 'reason'],
     [{ userId: 'x', expiresIn: 0 }, 'expiresIn'],
     [{ userId: 'x', expiresIn: -1 }, 'expiresIn'],
