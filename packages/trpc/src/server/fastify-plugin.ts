@@ -29,11 +29,10 @@ export function addRoutes(routes: FastifyRoutes, paths: readonly string[], respo
     })
 }
 
-/** Returns null if the `Host` or the path is invalid. */
+/** Returns null if the method, the `Host`, or the path is invalid for `fetch`. */
 function toRequest(message: IncomingMessage, response: ServerResponse): Request | null {
   const { method = 'GET', rawHeaders, headers: known, url: path = '/' } = message
   const url = `http://${known.host ?? 'localhost'}${path}`
-  if (!URL.canParse(url)) return null
   const headers = new Headers()
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
@@ -47,7 +46,12 @@ function toRequest(message: IncomingMessage, response: ServerResponse): Request 
   const body = ['GET', 'HEAD'].includes(method) ? null : bodyOf(message, response)
   // Streams require `duplex`, which the DOM types lack.
   const init = { method, headers, signal: gone.signal, body, duplex: 'half' }
-  return new Request(url, init)
+  try {
+    return new Request(url, init)
+  } catch {
+    // A URL that can't be parsed or has a password, or the method TRACE.
+    return null
+  }
 }
 
 function bodyOf(message: IncomingMessage, response: ServerResponse): ReadableStream<Uint8Array> {

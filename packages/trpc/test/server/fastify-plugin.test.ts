@@ -90,9 +90,12 @@ describe('a route of the plugin gets', () => {
   })
 })
 
-test.each(['a host', '[', 'app.example:port'])('rejects the host %s', async (host) => {
+test.each([
+  ...['a host', '[', 'app.example:port', 'ada:secret@app.example'].map((host) => ({ method: 'GET', host })),
+  { method: 'TRACE', host: 'app.example' },
+])('rejects $method with the host $host', async ({ method, host }) => {
   const port = await serve(() => expect.fail('A route must not be called'))
-  const rejected = await send(port, 'GET /api/note HTTP/1.0', `Host: ${host}`, '', '')
+  const rejected = await send(port, `${method} /api/note HTTP/1.0`, `Host: ${host}`, '', '')
   expect(rejected).toEqual({ status: 400, body: 'Bad Request' })
 })
 
