@@ -1,4 +1,5 @@
-import { copyFileSync, renameSync, statSync } from 'node:fs'
+import { copyFileSync, mkdirSync, renameSync, statSync, symlinkSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { createClient } from '@libsql/client'
 import type { AuthFailure, FailureCode } from '@sallyport/core'
 import { type Auth, createAuth, defineEndpoint } from '@sallyport/core/auth'
@@ -157,6 +158,29 @@ describe('SQLite', () => {
       await until(() => failures.some(({ path, recovered }) => path === 'file' && recovered))
     },
   )
+
+  test("a folder that can't be read is not a failure: what is open still works", async () => {
+    const folder = join(directory, 'moved')
+    mkdirSync(folder)
+    const database = await openSqlite(join(folder, 'app.db'))
+    onTestFinished(database.close)
+    const { auth, failures } = await serve(database)
+    renameSync(folder, `${folder}.old`)
+    // As without the rights: the file can't be found, nor is it known to be gone.
+    symlinkSync(folder, folder)
+    expect(await auth.readiness()).toEqual(OK)
+    expect(failures).toEqual([])
+  })
+
+  test('another working directory is not a failure', async () => {
+    const database = await openSqlite(relative('.', join(directory, 'relative.db')))
+    onTestFinished(database.close)
+    const { auth } = await serve(database)
+    const before = process.cwd()
+    onTestFinished(() => process.chdir(before))
+    process.chdir(directory)
+    expect(await auth.readiness()).toEqual(OK)
+  })
 })
 
 describe('PostgreSQL', () => {

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { ConfigurationError, isAuthError } from '../../../protocol/errors.ts'
 import { nodeVersionFault } from '../../../protocol/node-version.ts'
 import type { SqliteConnections } from '../sync-driver.ts'
@@ -56,7 +56,8 @@ export async function openFile(path: string, options: ConnectOptions): Promise<S
   // The app may have another version. Opening a database loads ours, and shows whether it's the same.
   if (loaded.includes(library)) new Database(':memory:').close()
   const wasLoaded = loaded.includes(library) && loadedLibraries().length === loaded.length
-  const file: OpenFile = { path, library, wasLoaded }
+  // The app may change the working directory.
+  const file: OpenFile = { path: resolve(path), library, wasLoaded }
   // The write queue waits for locks instead: the driver would block the event loop.
   const open = (readonly: boolean) => toConnection(new Database(path, { timeout: 0, readonly }))
   return openConnections(file, open, options)

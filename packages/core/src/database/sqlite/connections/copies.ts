@@ -40,7 +40,14 @@ export function watchCopies(file: OpenFile): CopyWatch {
   // The descriptors may be of either library. In WAL mode, that shows once each has read.
   const wasUnclear = before.unknown > 0 && before.sharing === 0
   return {
-    isReplaced: () => inodeOf(file.path) !== opened,
+    isReplaced() {
+      try {
+        return inodeOf(path) !== opened
+      } catch {
+        // The folder can't be read. What is open still works.
+        return false
+      }
+    },
     requireOne() {
       const { others, sharing } = findCopies(file)
       if (sharing > 1) throw twoCopies(file, others)
