@@ -16,7 +16,7 @@ import { usableAccounts } from '../usable-accounts.ts'
 import { recordRead } from './list-audit.ts'
 
 export interface ListUsersInput extends PageInput {
-  /** Part of an email or a name, in any case. */
+  /** Part of an email or a name, in any case. SQLite ignores the case of A to Z only. */
   search?: string
 }
 
