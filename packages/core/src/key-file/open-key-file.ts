@@ -31,14 +31,15 @@ export interface KeyFile {
  */
 export async function openKeyFile(path: string, options: KeyFileOptions = {}): Promise<KeyFile> {
   const { algorithm, jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, pollMs = 500 } = options
-  const store = keyFileStore(path)
+  // The app may change the working directory.
+  const store = keyFileStore(process.getBuiltinModule('node:path').resolve(path))
   if (store.read() === null) store.create(createKeyRing(await createSigningKey(algorithm), new Date()))
 
   const live = createLiveKeys()
   const failures = createFailureSource()
   const fail = (error: unknown) => failures.fail('KEY_FILE_INVALID', error)
   // Taken before the file is read, so the next poll sees a change in between.
-  let seen = fingerprint(path)
+  let seen = fingerprint(store.path)
   let ring = readRing(store)
   let used = ''
   let failed = ''
@@ -62,7 +63,7 @@ export async function openKeyFile(path: string, options: KeyFileOptions = {}): P
   async function poll(): Promise<void> {
     let current = ''
     try {
-      current = fingerprint(path)
+      current = fingerprint(store.path)
       await use(current === seen ? ring : readRing(store))
       seen = current
       failed = ''

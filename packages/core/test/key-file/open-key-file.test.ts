@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AuthFailure, defineAuthConfig, verifyJwt } from '@sallyport/core'
 import {
@@ -132,6 +132,20 @@ describe('changes in the file apply without a restart', () => {
     expect(file.jwks.status(a.kid)).toBe('revoked')
     expect(file.signingKeys.active.kid).toBe(b.kid)
     expect(file.signingKeys.publicJwks.revoked).toEqual([a.kid])
+  })
+
+  test('also with a relative path, after the working directory has changed', async () => {
+    const path = newPath()
+    const store = keyFileStore(path)
+    store.create(one())
+    const keyFile = await openKeyFile(relative('.', path), { pollMs: POLL_MS })
+    opened.push(keyFile)
+    const before = process.cwd()
+    onTestFinished(() => process.chdir(before))
+    process.chdir(directory)
+    store.update(two)
+    await soon(() => expect(keyFile.jwks.status(b.kid)).toBe('known'))
+    expect(keyFile.jwks.failures?.current).toBeNull()
   })
 
   test('calls listeners once for each change, and never for a poll without changes', async () => {
