@@ -27,7 +27,9 @@ export async function listSessionsOf(
     .orderBy('id')
   if (onlyId !== undefined) query = query.where('id', '=', onlyId)
   const rows = await query.execute()
-  return rows.map((row) => ({
+  // As in Step 2, a session is expired if the date can't be read.
+  const unexpired = rows.filter(({ expiresAt }) => new Date(expiresAt) > now)
+  return unexpired.map((row) => ({
     id: row.id,
     createdAt: new Date(row.createdAt).toISOString(),
     lastSeenAt: new Date(row.lastSeenAt).toISOString(),

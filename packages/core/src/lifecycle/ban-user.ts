@@ -1,5 +1,5 @@
 import type { AnyDatabase } from '../database/database.ts'
-import { toNullableDate } from '../database/schema/kysely-tables.ts'
+import { toBanEnd } from '../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 import type { BanTerms } from '../events/event.ts'
 import { commit } from './commit.ts'
@@ -59,5 +59,5 @@ async function lockBan(trx: AuthTransaction, userId: string): Promise<BanTerms |
   const user = await lockUser(trx, userId)
   if (user === undefined) return undefined
   if (!user.banned) return null
-  return { reason: user.banReason, expiresAt: toNullableDate(user.banExpires)?.toISOString() ?? null }
+  return { reason: user.banReason, expiresAt: toBanEnd(user.banExpires) }
 }

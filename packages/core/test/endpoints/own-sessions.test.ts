@@ -1,5 +1,6 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { dumpTables } from '../support/dump-tables.ts'
 import { readAudit } from '../support/read-audit.ts'
@@ -48,6 +49,13 @@ describe('GET /sessions', () => {
     expect(await list(latest.cookie)).toContainEqual(
       expect.objectContaining({ id: latest.sessionId, current: true }),
     )
+  })
+
+  test("leaves out a session whose expiry can't be read, which is expired", async () => {
+    const changed = auth.db.updateTable('session').set({ expiresAt: sql`'soon'` })
+    await changed.where('id', '=', elsewhere.sessionId).execute()
+    expect(await nextCall(elsewhere)).toBe('401 SESSION_EXPIRED')
+    expect(await list()).toMatchObject([{ id: ada.sessionId }])
   })
 
   test('returns only these members of each session, and never a token', async () => {

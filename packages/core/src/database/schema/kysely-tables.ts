@@ -152,3 +152,9 @@ export type AuthKysely = Kysely<AuthTables>
 export function toNullableDate(value: Date | string | null): Date | null {
   return value === null ? null : new Date(value)
 }
+
+/** Returns when a ban ends, as ISO 8601. Null is never, as for a date that can't be read. */
+export function toBanEnd(banExpires: Date | string | null): string | null {
+  const date = toNullableDate(banExpires)
+  return date === null || Number.isNaN(date.getTime()) ? null : date.toISOString()
+}

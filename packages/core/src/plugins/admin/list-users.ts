@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import {
   type AuthKysely,
   type AuthTables,
-  toNullableDate,
+  toBanEnd,
   type UserTable,
 } from '../../database/schema/kysely-tables.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
@@ -53,7 +53,7 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
       ...toUserResponse(row),
       banned: Boolean(row.banned),
       banReason: row.banReason,
-      banExpires: toNullableDate(row.banExpires)?.toISOString() ?? null,
+      banExpires: toBanEnd(row.banExpires),
     }))
     return { body: { users, nextCursor } }
   },

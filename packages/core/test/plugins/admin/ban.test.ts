@@ -1,6 +1,7 @@
 import { authenticate } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { incoming } from '../../support/incoming.ts'
@@ -219,6 +220,22 @@ describe('lifting a ban', () => {
       address: null,
       from: { reason: 'spam', expiresAt: expect.any(String) },
     })
+  })
+
+  test('works if its end was changed by hand to a date that cannot be read, which never comes', async () => {
+    const change = () =>
+      auth.db
+        .updateTable('user')
+        .set({ banned: true, banExpires: sql`'soon'` })
+        .where('id', '=', user.userId)
+        .execute()
+    await change()
+    const listed = await auth.handler(get(ENDPOINTS.listUsers.path, { cookie: root.cookie }))
+    const { users } = await listed.json()
+    expect(users).toContainEqual(expect.objectContaining({ id: user.userId, banExpires: null }))
+    expect(await statusOf(unban())).toBe('200')
+    await change()
+    expect(await statusOf(ban({ userId: user.userId }))).toBe('200')
   })
 
   test.each([
