@@ -29,10 +29,15 @@ export function addRoutes(routes: FastifyRoutes, paths: readonly string[], respo
     })
 }
 
+/** What a host never contains. The rest of the URL would then not be the path that Fastify has routed. */
+const END_OF_HOST = /[/\\?#@]/
+
 /** Returns null if the method, the `Host`, or the path is invalid for `fetch`. */
 function toRequest(message: IncomingMessage, response: ServerResponse): Request | null {
   const { method = 'GET', rawHeaders, headers: known, url: path = '/' } = message
-  const url = `http://${known.host ?? 'localhost'}${path}`
+  const { host = 'localhost' } = known
+  if (END_OF_HOST.test(host)) return null
+  const url = `http://${host}${path}`
   const headers = new Headers()
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
@@ -49,7 +54,7 @@ function toRequest(message: IncomingMessage, response: ServerResponse): Request 
   try {
     return new Request(url, init)
   } catch {
-    // A URL that can't be parsed or has a password, or the method TRACE.
+    // A URL that can't be parsed, or the method TRACE.
     return null
   }
 }

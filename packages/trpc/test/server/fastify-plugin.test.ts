@@ -92,6 +92,7 @@ describe('a route of the plugin gets', () => {
 
 test.each([
   ...['a host', '[', 'app.example:port', 'ada:secret@app.example'].map((host) => ({ method: 'GET', host })),
+  ...['app.example/api/user?', 'app.example\\api\\user#'].map((host) => ({ method: 'GET', host })),
   { method: 'TRACE', host: 'app.example' },
 ])('rejects $method with the host $host', async ({ method, host }) => {
   const port = await serve(() => expect.fail('A route must not be called'))
