@@ -35,7 +35,9 @@ const app = new Hono()
 app.all('/api/*', (c) => handle(c.req.raw))
 app.use('/*', serveStatic({ root: 'dist' }))
 app.get('/me', serveStatic({ path: 'dist/index.html' }))
-serve({ fetch: app.fetch, port: Number(process.env.PORT) })
+const server = serve({ fetch: app.fetch, port: Number(process.env.PORT) })
+// Waits for open subscriptions, as frameworks do.
+process.once('SIGTERM', () => server.close())
 `,
   'src/trpc.ts': `import { authLink, subscriptionLink } from '@sallyport/trpc/client'
 import { createTRPCClient, httpBatchLink, splitLink } from '@trpc/client'
