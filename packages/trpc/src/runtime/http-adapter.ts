@@ -42,6 +42,7 @@ const HEADERS = [
   'cookie',
   'origin',
   'purpose',
+  'referer',
   'sec-fetch-dest',
   'sec-fetch-mode',
   'sec-fetch-site',

@@ -21,6 +21,7 @@ import {
   WAYS,
   type Way,
 } from '../support/open-runtime.ts'
+import { PROBE_CHALLENGE } from '../support/probe-plugin.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
@@ -44,8 +45,8 @@ async function answerOf(call: Promise<unknown>): Promise<unknown> {
     return await call
   } catch (error) {
     if (isAuthError(error)) {
-      const { reason, status, message, retryAfterSeconds } = error
-      return { reason, status, message, retryAfterSeconds }
+      const { reason, status, message, retryAfterSeconds, required, challenge } = error
+      return { reason, status, message, retryAfterSeconds, required, challenge }
     }
     if (isEndpointError(error)) {
       const { code, status, message, fields } = error
@@ -58,7 +59,8 @@ async function answerOf(call: Promise<unknown>): Promise<unknown> {
 /** Returns the result of {@link answerOf} for a rejection with this reason. */
 const rejectionFor = (reason: Reason, retryAfterSeconds: number | null = null) => {
   const { status, message } = REASONS[reason]
-  return { reason, status, message, retryAfterSeconds }
+  const required = reason === 'SESSION_NOT_FRESH' ? { factor: null, maxAgeSeconds: 900 } : undefined
+  return { reason, status, message, retryAfterSeconds, required, challenge: undefined }
 }
 
 const unavailable = rejectionFor('SESSIONS_UNAVAILABLE', 1)
@@ -245,11 +247,12 @@ describe.each(WAYS)('%s', (way) => {
       expect(await apiFor(way).readAsAnyone({ text: undefined })).toEqual({ caller: null, text: '' })
     })
 
-    test('receives the device, the origin, and the address according to trustedProxies', async () => {
-      const headers = { 'user-agent': 'Probe/1.0', 'x-forwarded-for': '198.51.100.9' }
+    test('receives the device, the page, the origin, and the address according to trustedProxies', async () => {
+      const referer = 'http://localhost:3000/sign-in'
+      const headers = { 'user-agent': 'Probe/1.0', referer, 'x-forwarded-for': '198.51.100.9' }
       expect(await apiFor(way, { headers }).see()).toMatchObject({
         address: '192.0.2.7',
-        headers: { 'user-agent': 'Probe/1.0', origin: 'http://localhost:3000' },
+        headers: { 'user-agent': 'Probe/1.0', referer, origin: 'http://localhost:3000' },
       })
       const { auth } = createAuthContext(app.auth.config).headers(headers, { remoteAddress: '192.0.2.1' })
       const behindProxy = app.getAuth({ ...routeContext(app, way), auth })
@@ -289,6 +292,11 @@ describe.each(WAYS)('%s', (way) => {
         rejection: 'with Retry-After keeps the seconds',
         run: (api) => api.spend(),
         answer: rejectionFor('RATE_LIMITED', 42),
+      },
+      {
+        rejection: 'of a sign-in without a second factor keeps the challenge',
+        run: (api) => api.challenge(),
+        answer: { ...rejectionFor('FACTOR_REQUIRED'), challenge: PROBE_CHALLENGE },
       },
     ])('$rejection', async ({ run, answer }) => {
       const { cookie } = await app.signIn()

@@ -5,6 +5,9 @@ import * as z from 'zod'
 const reasons = { PROBE_TAKEN: { status: 409, message: 'Somebody has it already' } } as const
 const reject = rejections(reasons)
 
+/** The challenge with which the endpoint `challenge` rejects. */
+export const PROBE_CHALLENGE = { token: 'a-token', methods: ['otp'], expiresIn: 300 } as const
+
 interface Seen {
   caller: string | null
   text: string
@@ -20,6 +23,7 @@ type ProbeEndpoints = {
   readonly readAsToken: Endpoint<object, Seen, false>
   readonly takeName: Endpoint<object, Seen, false>
   readonly spend: Endpoint<object, Seen, false>
+  readonly challenge: Endpoint<object, Seen, false>
   readonly breakDown: Endpoint<object, Seen, false>
   readonly see: Endpoint<object, { address: string | null; headers: Record<string, string | null> }, false>
 }
@@ -132,6 +136,14 @@ export function probePlugin(): AuthPlugin<ProbeEndpoints, typeof userColumns, ty
         output: seen,
         run: () => Promise.reject(new AuthError('RATE_LIMITED', { retryAfterSeconds: 42 })),
       }),
+      challenge: defineEndpoint({
+        method: 'POST',
+        path: '/probe/challenge',
+        caller: 'anyone',
+        input: nothing,
+        output: seen,
+        run: () => Promise.reject(new AuthError('FACTOR_REQUIRED', { challenge: PROBE_CHALLENGE })),
+      }),
       breakDown: defineEndpoint({
         method: 'POST',
         path: '/probe/break-down',
@@ -153,7 +165,7 @@ export function probePlugin(): AuthPlugin<ProbeEndpoints, typeof userColumns, ty
           body: {
             address,
             headers: Object.fromEntries(
-              ['user-agent', 'origin', 'x-forwarded-for', 'x-tenant'].map((name) => [
+              ['user-agent', 'origin', 'referer', 'x-forwarded-for', 'x-tenant'].map((name) => [
                 name,
                 request.header(name),
               ]),

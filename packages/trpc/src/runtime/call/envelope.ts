@@ -6,6 +6,7 @@ import {
   isEndpointError,
   REASONS,
 } from '@sallyport/core'
+import type { RequiredProof, SignInChallenge } from '@sallyport/core/internal/protocol'
 import { EndpointError, isConfigurationError } from '@sallyport/core/internal/server'
 import { getTRPCErrorFromUnknown, TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
@@ -26,6 +27,7 @@ export function encodeError(error: TRPCError): string {
     code,
     httpStatus: isEndpointError(cause) ? cause.status : getHTTPStatusCodeFromError(error),
     auth: authErrorData({ error, path: undefined }),
+    ...(isAuthError(cause) && { challenge: cause.challenge }),
     endpoint: endpointErrorData({ error }),
     configuration: isConfigurationError(cause) ? { code: cause.code } : null,
     rejection: isCallRejection(cause) ? cause.code : null,
@@ -59,10 +61,10 @@ export function decodeResult(envelope: unknown, status?: number): unknown {
 
 function decodeError({ message, data }: Members, status: number | undefined): Error | null {
   if (typeof message !== 'string' || !isObject(data) || typeof data.httpStatus !== 'number') return null
-  const { code, httpStatus, auth, endpoint, configuration, rejection } = data
+  const { code, httpStatus, auth, challenge, endpoint, configuration, rejection } = data
   if (status !== undefined && status !== httpStatus) return null
   if (rejection !== null) return isKeyOf(CALL_REJECTIONS, rejection) ? new CallRejection(rejection) : null
-  if (auth !== null) return decodeAuthError(auth)
+  if (auth !== null) return decodeAuthError(auth, challenge)
   if (endpoint !== null) return decodeEndpointError(endpoint, { status: httpStatus, message })
   if (configuration === null)
     return isKeyOf(TRPC_ERROR_CODES_BY_KEY, code) ? new TRPCError({ code, message }) : null
@@ -70,11 +72,29 @@ function decodeError({ message, data }: Members, status: number | undefined): Er
   return new ConfigurationError(message, isCode(configuration.code) ? { code: configuration.code } : {})
 }
 
-function decodeAuthError(auth: unknown): AuthError | null {
+function decodeAuthError(auth: unknown, challenge: unknown): AuthError | null {
   if (!isObject(auth) || !isKeyOf(REASONS, auth.reason)) return null
-  const { reason, retryAfterSeconds } = auth
-  if (retryAfterSeconds === null) return new AuthError(reason)
-  return typeof retryAfterSeconds === 'number' ? new AuthError(reason, { retryAfterSeconds }) : null
+  const { reason, retryAfterSeconds, required } = auth
+  if (retryAfterSeconds !== null && typeof retryAfterSeconds !== 'number') return null
+  return new AuthError(reason, {
+    ...(retryAfterSeconds !== null && { retryAfterSeconds }),
+    ...(isRequiredProof(required) && { required }),
+    ...(isChallenge(challenge) && { challenge }),
+  })
+}
+
+function isRequiredProof(value: unknown): value is RequiredProof {
+  if (!isObject(value)) return false
+  const { factor, maxAgeSeconds } = value
+  const isFactor = factor === null || factor === 'passkey' || factor === 'totp' || factor === 'any-second'
+  return isFactor && (maxAgeSeconds === null || typeof maxAgeSeconds === 'number')
+}
+
+function isChallenge(value: unknown): value is SignInChallenge {
+  if (!isObject(value) || !Array.isArray(value.methods)) return false
+  const { token, methods, expiresIn } = value
+  const isValid = typeof token === 'string' && typeof expiresIn === 'number'
+  return isValid && methods.every((method) => typeof method === 'string')
 }
 
 function decodeEndpointError(
