@@ -97,8 +97,8 @@ export function createAuthedAction(
     return guardCall(call, {
       async read(_call, auth) {
         const { read, runner } = await authenticate(ctx, auth, runnerOf)
-        // The server may call a mutation for a request that came by GET.
-        const isQuery = type === 'query' || (type === 'mutation' && auth[authCall].isGet)
+        // Server-sent events come by GET, and the server may call a mutation for one: a link must not write.
+        const isQuery = type === 'query' || auth[authCall].isGet
         const functions = bindRunner(runner, { actor: read.identity, signal, isQuery })
         // The endpoints are bound on first use.
         Object.defineProperty(auth, 'api', {

@@ -95,6 +95,9 @@ const router = t.router({
   }),
   missing: authedAction.query(({ ctx }) => ctx.runQuery(internal.note.missing)),
   sneaky: authedAction.query(({ ctx }) => ctx.runMutation(internal.note.save, { text: 'in a query' })),
+  sneakyEvents: authedAction.subscription(async function* ({ ctx }) {
+    yield await ctx.runMutation(internal.note.save, { text: 'in a subscription' })
+  }),
   sneakyApi: authedAction.query(({ ctx }) => ctx.auth.api.writeAsUser({ text: 'in a query' })),
   current: authedAction.query(({ ctx }) => ctx.auth.api.readAsUser()),
   rename: authedAction.mutation(({ ctx }) => ctx.auth.api.writeAsUser({ text: 'hello' })),
@@ -116,14 +119,20 @@ const router = t.router({
 const createCaller = t.createCallerFactory(router)
 
 /** Returns a caller for the actions. All its calls belong to one request. */
-function callerAt(place: Place, { cookie }: { cookie?: string } = {}, transport: 'http' | 'ws' = 'http') {
+function callerAt(
+  place: Place,
+  { cookie }: { cookie?: string } = {},
+  transport: 'http' | 'events' | 'ws' = 'http',
+) {
   const { hasDb, runner } = PLACES[place]
   const headers = { origin: ORIGIN, ...(cookie !== undefined && { cookie }) }
   const context = createAuthContext(app.auth.config)
+  const [method, type] =
+    transport === 'http' ? (['POST', 'mutation'] as const) : (['GET', 'subscription'] as const)
   const { auth } =
     transport === 'ws'
       ? context.ws({ req: { headers }, info: { connectionParams: null } })
-      : context.http({ req: { method: 'POST', headers }, info: { type: 'mutation', accept: null } })
+      : context.http({ req: { method, headers }, info: { type, accept: null } })
   return createCaller(
     { auth, ...(hasDb && { db: app.db }), runner: app.runners[runner], requestId: 'r1' },
     { onError: notePath },
@@ -227,6 +236,16 @@ describe.each(places)('an action %s', (place) => {
       await expect(run(caller)).rejects.toMatchObject({ cause: { code: 'WRITE_IN_QUERY' } })
       expect(app.calls.filter((path) => path !== 'sallyport.findSession')).toEqual([])
       expect(app.runs).toEqual([])
+    })
+
+    test('ctx.runMutation in a subscription that came by GET, but not over WebSocket', async () => {
+      const session = await app.signIn()
+      const firstOver = async (transport: 'events' | 'ws'): Promise<unknown> => {
+        for await (const value of await callerAt(place, session, transport).sneakyEvents()) return value
+      }
+      await expect(firstOver('events')).rejects.toMatchObject({ code: 'WRITE_IN_QUERY' })
+      expect(app.calls).not.toContain('note.save')
+      expect(await firstOver('ws')).toMatchObject({ by: session.userId })
     })
 
     test.each<{ state: string; change: (session: TestSession) => Promise<unknown>; reason: Reason }>([

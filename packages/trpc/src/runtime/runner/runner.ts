@@ -43,7 +43,7 @@ export interface Runner {
 /** The access to internal functions that a context has instead of a database. */
 export interface FunctionContext {
   readonly runQuery: RunQuery
-  /** Not available in a tRPC query. */
+  /** Not available in a tRPC query or another GET request, such as server-sent events. */
   readonly runMutation: RunMutation
 }
 
@@ -65,7 +65,7 @@ export type MutationOptions = Pick<RunnerCall, 'idempotencyKey'>
 
 /** Options of {@link bindRunner}: the call that the functions belong to. */
 export interface RunnerBinding extends Partial<Pick<RunnerCall, 'actor' | 'signal'>> {
-  /** Whether the current call is a tRPC query, so `runMutation` throws. @default false */
+  /** Whether the current call is a tRPC query or came by GET, so `runMutation` throws. @default false */
   readonly isQuery?: boolean
 }
 
