@@ -18,7 +18,9 @@ export interface DatabaseContext extends AuthContext {
 }
 
 /** The context of actions: instead of a database, functions that have one (spec section 1). */
-export interface ActionContext extends AuthContext {
+export interface ActionContext {
+  /** Behind the guard of an action. In a route with `bindRunner`, call `getAuth` instead. */
+  readonly auth: AuthHandle & { readonly signal: AbortSignal }
   readonly runQuery: object
   readonly runMutation: object
 }

@@ -1,6 +1,6 @@
 import { type ConfigurationErrorCode, withAuthStore } from '@sallyport/core'
 import { isConfigurationError } from '@sallyport/core/internal/server'
-import { createAuthContext } from '@sallyport/trpc'
+import { createAuthContext, type StoreContext } from '@sallyport/trpc'
 import { bindRunner, type FunctionContext, type RuntimeContext } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { selectStore } from '../../src/runtime/select-adapter.ts'
@@ -120,4 +120,15 @@ test('the types accept a context with a database or with both functions, and no 
   // @ts-expect-error auth is missing
   ask({ db: app.db })
   expect(ask).toBeTypeOf('function')
+})
+
+test('the types: getSession and limits need a database or an action, because bindRunner alone has no store', () => {
+  const read = (_ctx: StoreContext) => {}
+  const auth = handle()
+  const functions: FunctionContext = bindRunner(app.runners.local)
+  read({ auth, db: app.db })
+  read({ auth: Object.assign(auth, { signal: new AbortController().signal }), ...functions })
+  // @ts-expect-error not behind the guard of an action
+  read({ auth, ...functions })
+  expect(read).toBeTypeOf('function')
 })
