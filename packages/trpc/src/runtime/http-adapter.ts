@@ -1,4 +1,10 @@
-import { AuthError, type AuthStore, type StoredSession } from '@sallyport/core'
+import {
+  type AuthConfig,
+  AuthError,
+  type AuthStore,
+  type SessionKey,
+  type StoredSession,
+} from '@sallyport/core'
 import type { Endpoint, EndpointResult } from '@sallyport/core/auth'
 import { CLIENT_HEADER, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { authRequest } from '../server/auth-handle.ts'
@@ -6,6 +12,7 @@ import type { AuthContext } from '../server/context.ts'
 import { isObject } from './call/envelope.ts'
 import type { FunctionContext, FunctionReference, Runner, RunnerCall } from './runner/runner.ts'
 import { functionPath, writes } from './runner/runner.ts'
+import { createSessionBatches } from './session-batches.ts'
 
 export type CallEndpoint = (name: string, endpoint: Endpoint, input: object) => Promise<EndpointResult>
 
@@ -77,20 +84,34 @@ export function httpAdapter({ auth, runQuery, runMutation }: AuthContext & Funct
 const stores = new WeakMap<Runner, AuthStore>()
 
 /** Returns a store that reads sessions and consumes rate limits where the database is. */
-export function httpStore(runner: Runner): AuthStore {
-  const store = stores.get(runner) ?? createHttpStore(runner)
+export function httpStore(runner: Runner, config: Pick<AuthConfig, 'lookupTimeoutMs'>): AuthStore {
+  const store = stores.get(runner) ?? createHttpStore(runner, config)
   stores.set(runner, store)
   return store
 }
 
-function createHttpStore(runner: Runner): AuthStore {
+function createHttpStore(
+  runner: Runner,
+  { lookupTimeoutMs }: Pick<AuthConfig, 'lookupTimeoutMs'>,
+): AuthStore {
   // Without an actor: Step 2 runs in this process, with the reasons of the direct adapter.
   const actor = null
+  const readSession = createSessionBatches(findSessions, lookupTimeoutMs)
+
+  async function findSessions(keys: readonly SessionKey[]): Promise<readonly unknown[]> {
+    const [input] = keys
+    const isOne = keys.length === 1
+    const sessions = isOne
+      ? [await runner.run({ type: 'query', path: 'sallyport.findSession', input, actor })]
+      : await runner.run({ type: 'query', path: 'sallyport.findSessions', input: keys, actor })
+    if (Array.isArray(sessions) && sessions.length === keys.length) return sessions
+    throw unavailable('The response is not a list of sessions. Run the same version in both processes')
+  }
+
   return {
     sessions: {
       async findSession({ sessionId, userId }) {
-        const input = { sessionId, userId }
-        const session = await runner.run({ type: 'query', path: 'sallyport.findSession', input, actor })
+        const session = await readSession({ sessionId, userId })
         return session === null ? null : fromSessionJson(session)
       },
     },

@@ -32,7 +32,7 @@ export function createSelection(definition: AuthDefinition): (ctx: RuntimeContex
 export function selectStore(ctx: ContextMembers & AuthContext, runner: Runner): AuthStore {
   const { auth, db } = ctx
   rejectUnclear(ctx)
-  return db === undefined ? httpStore(runner) : storeOf({ auth, db })
+  return db === undefined ? httpStore(runner, auth[authRequest].config) : storeOf({ auth, db })
 }
 
 interface ContextMembers {

@@ -1,9 +1,10 @@
 import { type Reason, validateSession } from '@sallyport/core'
 import type { Runner, RunnerCall } from '@sallyport/trpc/action'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { httpStore } from '../../src/runtime/http-adapter.ts'
 
 const key = { sessionId: 's1', userId: 'u1', version: 1, issuer: 'http://localhost:3000' }
+const storeFor = (runner: Runner) => httpStore(runner, { lookupTimeoutMs: 2_000 })
 const limit = { points: 1, duration: 60 }
 
 /** Creates a backend that returns the same result for every call. */
@@ -24,7 +25,7 @@ describe('a session', () => {
   test('is requested without an acting user, with only its key', async () => {
     const runner = answering(null)
     const identity = { ...key, issuer: 'https://app.example', keyId: 'k1', expiresAt: new Date() }
-    expect(await httpStore(runner).sessions.findSession(identity)).toBeNull()
+    expect(await storeFor(runner).sessions.findSession(identity)).toBeNull()
     const input = { sessionId: 's1', userId: 'u1' }
     expect(runner.calls).toEqual([{ type: 'query', path: 'sallyport.findSession', input, actor: null }])
   })
@@ -45,15 +46,63 @@ describe('a session', () => {
       },
     ],
   ])('is 503 if it is %s', async (_what, answer) => {
-    const { sessions } = httpStore(answering(answer))
+    const { sessions } = storeFor(answering(answer))
     await expect(validateSession(key, sessions)).rejects.toMatchObject(unavailable)
+  })
+})
+
+describe('reads that begin together', () => {
+  test('share ten calls, and then calls for fifty sessions each', async () => {
+    const sizes: number[] = []
+    const runner: Runner = {
+      async run({ input }) {
+        const keys = Array.isArray(input) ? input : [input]
+        sizes.push(keys.length)
+        return Array.isArray(input) ? keys.map(() => null) : null
+      },
+    }
+    const { sessions } = storeFor(runner)
+    const reads = Array.from({ length: 300 }, (_, index) =>
+      sessions.findSession({ ...key, sessionId: `${index}` }),
+    )
+    expect(await Promise.all(reads)).toEqual(reads.map(() => null))
+    expect(sizes).toEqual([...Array.from({ length: 10 }, () => 1), 50, 50, 50, 50, 50, 40])
+  })
+
+  test('end after two seconds, and a call that hangs does not keep its place', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const calls: RunnerCall[] = []
+    const hanging = new Promise(() => {})
+    let result: unknown = hanging
+    const { sessions } = storeFor({
+      async run(call) {
+        calls.push(call)
+        return result
+      },
+    })
+    const reads = Promise.allSettled(Array.from({ length: 1_000 }, () => sessions.findSession(key)))
+    await vi.advanceTimersByTimeAsync(2_200)
+    expect((await reads).every(({ status }) => status === 'rejected')).toBe(true)
+    // Ten calls replaced those that hung. The other reads are over, so no later call sends them.
+    await vi.advanceTimersByTimeAsync(2_200)
+    expect(calls).toHaveLength(20)
+    result = null
+    expect(await sessions.findSession(key)).toBeNull()
+  })
+
+  test.each([[null], [[]], [[null]], [{ length: 2 }]])('are 503 if the result is %j', async (answer) => {
+    const { sessions } = storeFor(answering(answer))
+    const reads = Array.from({ length: 12 }, () => validateSession(key, sessions))
+    for (const read of (await Promise.allSettled(reads)).slice(10))
+      expect(read).toMatchObject({ status: 'rejected', reason: unavailable })
   })
 })
 
 describe('an attempt', () => {
   test.each([null, 42])('is counted at the database: %s', async (seconds) => {
     const runner = answering(seconds)
-    expect(await httpStore(runner).limits?.consume('procedure:a', limit)).toBe(seconds)
+    expect(await storeFor(runner).limits?.consume('procedure:a', limit)).toBe(seconds)
     expect(runner.calls).toEqual([
       {
         type: 'mutation',
@@ -65,14 +114,14 @@ describe('an attempt', () => {
   })
 
   test.each([[undefined], [true], ['1'], [{}]])('with the result %j is 503', async (answer) => {
-    await expect(httpStore(answering(answer)).limits?.consume('procedure:a', limit)).rejects.toMatchObject(
+    await expect(storeFor(answering(answer)).limits?.consume('procedure:a', limit)).rejects.toMatchObject(
       unavailable,
     )
   })
 })
 
 test('there is no revocation feed, so streams look the session up', () => {
-  const { revocations } = httpStore(answering(null))
+  const { revocations } = storeFor(answering(null))
   revocations.publish({ sessionId: 's1', userId: 'u1' })
   expect(revocations.revision).toBe(0)
   expect(() => revocations.subscribe(key, () => {})()).not.toThrow()

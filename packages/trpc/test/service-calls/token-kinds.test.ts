@@ -29,6 +29,7 @@ afterAll(() => app?.close())
 
 const FUNCTIONS = [
   { type: 'query', path: 'sallyport.findSession' },
+  { type: 'query', path: 'sallyport.findSessions' },
   { type: 'mutation', path: 'sallyport.consumeLimit' },
   { type: 'query', path: 'sallyport.queryEndpoint' },
 ] as const

@@ -83,14 +83,10 @@ export function createInternalRouter(
 
   const endpointProcedure = procedure.input(parserOf(isEndpointCall))
   const sallyport = {
-    findSession: procedure.input(parserOf(isSessionKey)).query(async ({ ctx, input }) => {
-      try {
-        const session = await ctx.db[authStore].sessions.findSession(input)
-        return session === null ? null : toSessionJson(session)
-      } catch (cause) {
-        throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
-      }
-    }),
+    findSession: procedure.input(parserOf(isSessionKey)).query(({ ctx, input }) => findSession(input, ctx)),
+    findSessions: procedure
+      .input(parserOf(isSessionKeys))
+      .query(({ ctx, input }) => Promise.all(input.map((key) => findSession(key, ctx)))),
     consumeLimit: procedure.input(parserOf(isLimitInput)).mutation(({ ctx, input: { key, limit } }) => {
       const { limits } = ctx.db[authStore]
       if (limits === undefined) throw new AuthError('SESSIONS_UNAVAILABLE')
@@ -102,6 +98,15 @@ export function createInternalRouter(
     }),
   }
   return createRouter({ ...appRouter._def.record, sallyport })
+}
+
+async function findSession(key: SessionKey, { db }: FunctionsContext): Promise<SessionJson | null> {
+  try {
+    const session = await db[authStore].sessions.findSession(key)
+    return session === null ? null : toSessionJson(session)
+  } catch (cause) {
+    throw isAuthError(cause) ? cause : new AuthError('SESSIONS_UNAVAILABLE', { cause })
+  }
 }
 
 function rejectUnusable({ _def: { lazy, procedures } }: AnyTRPCRouter): void {
@@ -144,6 +149,10 @@ function parserOf<Input>(isInput: (input: unknown) => input is Input): (input: u
 
 function isSessionKey(input: unknown): input is SessionKey {
   return isObject(input) && typeof input.sessionId === 'string' && typeof input.userId === 'string'
+}
+
+function isSessionKeys(input: unknown): input is readonly SessionKey[] {
+  return Array.isArray(input) && input.every(isSessionKey)
 }
 
 function isLimitInput(input: unknown): input is { readonly key: string; readonly limit: RateLimit } {

@@ -44,6 +44,12 @@ describe.each(['localRunner', 'httpRunner'] as const)('with %s', (name) => {
       { sessionId: '\0', userId: '' },
     ])
       expect(await findSession(key)).toBeNull()
+    const keys = [
+      { sessionId: 'none', userId },
+      { sessionId, userId },
+    ]
+    const found = [null, expect.objectContaining({ id: sessionId })]
+    expect(await run('findSessions', keys, 'query')).toEqual(found)
   })
 
   test('counts attempts', async () => {
@@ -153,6 +159,8 @@ describe.each(['localRunner', 'httpRunner'] as const)('with %s', (name) => {
     ['findSession', { sessionId: 's' }],
     ['findSession', { userId: 'u' }],
     ['findSession', { sessionId: 1, userId: 'u' }],
+    ['findSessions', { sessionId: 's', userId: 'u' }],
+    ['findSessions', [{ sessionId: 's', userId: 'u' }, null]],
     ['consumeLimit', { key: 'procedure:k' }],
     ['consumeLimit', { key: 'sign-in:ada', limit: { points: 1, duration: 1 } }],
     ['consumeLimit', { key: `procedure:${'x'.repeat(1_001)}`, limit: { points: 1, duration: 1 } }],
@@ -168,7 +176,7 @@ describe.each(['localRunner', 'httpRunner'] as const)('with %s', (name) => {
     ['mutateEndpoint', { ...call, request: { ...call.request, headers: { cookie: ['a'] } } }],
     ['mutateEndpoint', { ...call, request: { ...call.request, remoteAddress: 1 } }],
   ])('rejects a call of %s with %j', async (path, input) => {
-    const type = path === 'findSession' ? 'query' : 'mutation'
+    const type = path.startsWith('findSession') ? 'query' : 'mutation'
     await expect(run(path, input, type)).rejects.toMatchObject({
       code: 'BAD_REQUEST',
       message: 'The input is invalid. Run the same version in both processes',
