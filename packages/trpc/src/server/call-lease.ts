@@ -1,5 +1,5 @@
-import { type AuthConfig, AuthError, isAuthError, type Session } from '@sallyport/core'
-import { reportError, toTRPCError } from './errors.ts'
+import { type AuthConfig, AuthError, isAuthError, isEndpointError, type Session } from '@sallyport/core'
+import { reportError, toTRPCError, withStatus } from './errors.ts'
 import type { LeaseSubscriber } from './session-lease.ts'
 import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
 import type { SessionRead } from './session-read.ts'
@@ -10,7 +10,7 @@ export const callLease: unique symbol = Symbol.for('sallyport.callLease') as nev
 export interface StreamLease extends LeaseSubscription {
   /** Aborts with the error of the stream when the session ends or the caller goes away. */
   readonly signal: AbortSignal
-  /** Keeps the reason of an AuthError from the source, such as a lost database. */
+  /** Keeps the reason of an AuthError from the source, such as a lost database, and an endpoint's status. */
   withReason(error: unknown): unknown
 }
 
@@ -85,6 +85,8 @@ export class CallLease implements LeaseSubscriber {
   }
 
   withReason(error: unknown): unknown {
+    // The middlewares of the call are over, so no other code converts it.
+    if (isEndpointError(error)) return withStatus(error.status, error)
     if (!isAuthError(error)) return error
     return reportError(toTRPCError(error), { path: this.#path, step: 'procedure' }, this.#config)
   }

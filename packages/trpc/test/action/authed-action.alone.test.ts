@@ -98,6 +98,9 @@ const router = t.router({
   sneakyEvents: authedAction.subscription(async function* ({ ctx }) {
     yield await ctx.runMutation(internal.note.save, { text: 'in a subscription' })
   }),
+  takeInStream: authedAction.subscription(async function* ({ ctx }) {
+    yield await ctx.auth.api.takeName()
+  }),
   sneakyApi: authedAction.query(({ ctx }) => ctx.auth.api.writeAsUser({ text: 'in a query' })),
   current: authedAction.query(({ ctx }) => ctx.auth.api.readAsUser()),
   rename: authedAction.mutation(({ ctx }) => ctx.auth.api.writeAsUser({ text: 'hello' })),
@@ -306,6 +309,12 @@ describe('a stream of an action', () => {
     app.calls.length = 0
     await vi.advanceTimersByTimeAsync(10_000)
     expect(app.calls).toEqual([])
+  })
+
+  test.each(places)('keeps the status of an endpoint, %s', async (place) => {
+    const session = await app.signIn()
+    const stream = readStream(await callerAt(place, session, 'ws').takeInStream(), () => {})
+    expect(await stream.ended).toMatchObject({ httpStatus: 409 })
   })
 
   async function openClock(place: Place, session: TestSession) {
