@@ -9,9 +9,14 @@ import type {
 } from '../database/session-database.ts'
 import { emit } from '../events/emit.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
-import { AuthError } from '../protocol/errors.ts'
+import { AuthError, ConfigurationError } from '../protocol/errors.ts'
 import { backOff } from '../protocol.ts'
 import { isConflict } from '../session/conflict.ts'
+
+/** Hooks run again for the events that they record, without a pause in which a timer could end it. */
+const MAX_HOOK_ROUNDS = 10
+const ENDLESS =
+  'onChange records an event for each event, without end. Check event.type before you record one.'
 
 /** Databases limit the number of values in a statement. */
 const MAX_ROWS_PER_STATEMENT = 500
@@ -28,6 +33,7 @@ const MAX_CHANGE_MS = 10_000
  * @param work makes the change and records its events. Runs again after a conflict with another transaction,
  * so it must have no other effects.
  * @throws AuthError `SESSIONS_UNAVAILABLE` after too many conflicts, or if the change takes over 10 s
+ * @throws ConfigurationError if the hooks record events without end
  */
 export async function commit<Result>(
   given: AnyDatabase,
@@ -39,8 +45,12 @@ export async function commit<Result>(
     const events: ChangeEvent[] = []
     const record: RecordEvent = (event) => void events.push({ ...database.request, ...event })
     const result = await work(trx, record)
-    // Includes events that hooks record while this loop runs.
-    for (const event of events) for (const hook of database.hooks ?? []) await hook(event, trx, record)
+    for (let from = 0, rounds = 0; from < events.length; rounds++) {
+      if (rounds === MAX_HOOK_ROUNDS) throw new ConfigurationError(ENDLESS)
+      const added = events.slice(from)
+      from = events.length
+      for (const event of added) for (const hook of database.hooks ?? []) await hook(event, trx, record)
+    }
     for (let from = 0; from < events.length; from += MAX_ROWS_PER_STATEMENT) {
       const rows = events.slice(from, from + MAX_ROWS_PER_STATEMENT).map(toRow)
       await trx.insertInto('sallyport.audit').values(rows).execute()

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { AuthError, type AuthEvent } from '@sallyport/core'
+import { AuthError, type AuthEvent, ConfigurationError } from '@sallyport/core'
 import { type ChangeEvent, type ChangeHook, commit, type SessionDatabase } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
@@ -91,6 +91,20 @@ describe('the order', () => {
     expect(onEvent.mock.calls.map(([event]) => event)).toEqual(events)
     expect((await recordsOf()).map(({ type }) => type)).toEqual(['user.unbanned', 'user.password-changed'])
   })
+
+  test('a hook gets the events that hooks record', async () => {
+    const hook: ChangeHook = async ({ type }, _trx, record) => {
+      const next = { 'user.unbanned': 'copies:first', 'copies:first': 'copies:second' } as const
+      if (type === 'user.unbanned' || type === 'copies:first')
+        record({ type: next[type], ...ofUser(), detail: {} })
+    }
+    await rename({ hooks: [hook] })
+    expect((await recordsOf()).map(({ type }) => type)).toEqual([
+      'user.unbanned',
+      'copies:first',
+      'copies:second',
+    ])
+  })
 })
 
 describe('everything is rolled back, no stream ends, and nothing is reported', () => {
@@ -165,6 +179,17 @@ describe('everything is rolled back, no stream ends, and nothing is reported', (
 })
 
 describe('a hook that never ends', () => {
+  test('because it records an event for each event is a mistake, and is rolled back', async () => {
+    const before = await dumpTables(auth)
+    let calls = 0
+    const copy: ChangeHook = async (_event, _trx, record) => {
+      if (++calls === 1_000) throw new Error('The process would run out of memory')
+      record({ type: 'copies:copied', ...ofUser(), detail: {} })
+    }
+    await expect(rename({ hooks: [copy] })).rejects.toThrow(ConfigurationError)
+    expect(await dumpTables(auth)).toEqual(before)
+  })
+
   test('ends with 503 and is rolled back, and others can write again', async () => {
     const onEvent = vi.fn<(event: AuthEvent) => void>()
     const before = await dumpTables(auth)
