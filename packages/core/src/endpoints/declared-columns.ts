@@ -1,5 +1,7 @@
 import type * as z from 'zod/mini'
+import { reject } from '../protocol/endpoint-error.ts'
 import { type ColumnType, decodeColumn, type ForeignColumn } from '../session/added-columns.ts'
+import { readDate } from '../session/read-date.ts'
 
 interface Column<Type extends ColumnType, Value> {
   /** A flag is a boolean; a timestamp is ISO 8601 in responses. @default 'text' */
@@ -37,10 +39,19 @@ export function decodeColumns(
   return Object.fromEntries(entries)
 }
 
+/** @throws EndpointError `INVALID_INPUT` with the fields that a schema accepts, but no database can store */
 export function encodeColumns(values: object, columns: UserColumns): Record<string, unknown> {
-  const entries = Object.entries(values).map(([name, value]) => {
+  const entries = Object.entries(values).map(([name, value]): [string, unknown] => {
     const isTimestamp = columns[name]?.type === 'timestamp' && typeof value === 'string'
-    return [name, isTimestamp ? new Date(value) : value]
+    return [name, isTimestamp ? readDate(value) : value]
   })
+  const fields = entries.filter(([, value]) => !isStorable(value)).map(([name]) => name)
+  if (fields.length > 0) throw reject('INVALID_INPUT', { fields })
   return Object.fromEntries(entries)
+}
+
+/** PostgreSQL rejects the character U+0000. */
+function isStorable(value: unknown): boolean {
+  if (value instanceof Date) return !Number.isNaN(value.getTime())
+  return typeof value !== 'string' || !value.includes('\0')
 }

@@ -34,7 +34,8 @@ export function ownUserEndpoints(columns: UserColumns, sessionColumns: SessionCo
   const session = z.object({ ...sessionFields, ...schemasOf(sessionColumns) })
   const settable = Object.entries(columns).filter(([, { input }]) => input === true)
   const updateInput: z.ZodMiniType<UpdateUserInput> = z.strictObject({
-    ...Object.fromEntries(settable.map(([name, { schema }]) => [name, z.optional(schema)])),
+    // Without the default of a schema, which would replace the value of a member that isn't sent.
+    ...Object.fromEntries(settable.map(([name, { schema }]) => [name, z.optional(z.nonoptional(schema))])),
     name: z.exactOptional(userName),
     image: z.exactOptional(z.nullable(userImage)),
   })

@@ -46,6 +46,8 @@ const notes = {
     noteCount: { type: 'number', schema: z.number(), default: 0 },
     isQuiet: { type: 'flag', schema: z.boolean(), default: false, input: true },
     remindAt: { type: 'timestamp', schema: z.iso.datetime().nullable(), input: true },
+    motto: { schema: z.string().nullable().default(null), input: true },
+    birthday: { type: 'timestamp', schema: z.string().nullable(), input: true },
   },
   expiringTables: ['note'],
   async onChange(event, trx) {
@@ -181,6 +183,11 @@ describe('the columns of a plugin', () => {
     expect(await userOf()).toMatchObject({ name: 'Test User', locale: 'de' })
   })
 
+  test('keep their value if they are not sent, although the schema has a default', async () => {
+    await update({ motto: 'Think first' })
+    expect((await (await update({ name: 'Ada' })).json()).user).toMatchObject({ motto: 'Think first' })
+  })
+
   test.each([
     [{ isQuiet: true }, { isQuiet: 1 }],
     [{ isQuiet: false }, { isQuiet: 0 }],
@@ -200,6 +207,9 @@ describe('the columns of a plugin', () => {
     [{ remindAt: 'tomorrow' }, ['remindAt']],
     [{ locale: 'fr' }, ['locale']],
     [{ locale: null }, ['locale']],
+    [{ motto: 'a\0b' }, ['motto']],
+    [{ birthday: 'in spring' }, ['birthday']],
+    [{ birthday: '+020000-01-01T00:00:00Z', motto: '\0' }, ['motto', 'birthday']],
     [{ locale: 'de', role: 'admin' }, ['role']],
   ])('%j is 400, and nothing changes', async (body, fields) => {
     const before = await dumpTables(auth)
