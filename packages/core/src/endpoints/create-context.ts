@@ -9,6 +9,7 @@ import { MAX_USER_AGENT_LENGTH } from '../lifecycle/create-session.ts'
 import { validateLocked } from '../lifecycle/locked-sessions.ts'
 import { forRequest } from '../lifecycle/observed-database.ts'
 import { isAuthError } from '../protocol/errors.ts'
+import { checkRateLimit } from '../rate-limit/rate-limit.ts'
 import { rateLimited } from '../rate-limit/rate-limited.ts'
 import type { ProxyTrust } from '../request/address.ts'
 import { hasSessionHeader, readBearer, readSessionCookie } from '../request/credentials.ts'
@@ -107,9 +108,11 @@ function createLimit(
   userId: string | null,
 ): EndpointContext['limit'] {
   return async (key, limit) => {
+    const [name = ''] = key.split(':')
+    // With `NaN`, every attempt would be allowed.
+    checkRateLimit(`limit ${name}`, limit)
     const retryAfterSeconds = await database.limits.consume(key, limit)
     if (retryAfterSeconds === null) return
-    const [name = ''] = key.split(':')
     const error = rateLimited(name, retryAfterSeconds, config)
     const isFirst = (await database.limits.consume(`rejected:${key}`, { ...limit, points: 1 })) === null
     if (isFirst) {

@@ -107,7 +107,7 @@ export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly
  *   user: { additionalFields: { locale: { schema: z.enum(['en', 'de']), default: 'en', input: true } } },
  * })
  * @throws ConfigurationError if the keys are invalid or don't match the JWKS, two plugins claim the same
- * name, or a column has neither a default nor a nullable schema
+ * name, a reason has no status of an error, or a column has neither a default nor a nullable schema
  */
 export function defineAuth<
   const Plugins extends readonly AuthPlugin[] = readonly [],
@@ -160,7 +160,7 @@ const OWN_USER_COLUMNS = [...Object.keys(userFields), 'banned', 'banReason', 'ba
 const OWN_SESSION_COLUMNS = [
   ...Object.keys(sessionFields),
   ...['token', 'userId', 'user', 'ipAddress', 'userAgent', 'remembered', 'previousToken', 'rotatedAt'],
-  ...['tokenFamily', 'version', 'provedVersion', 'issuer', 'acr', 'updatedAt'],
+  ...['tokenFamily', 'version', 'provedVersion', 'issuer', 'acr', 'updatedAt', 'ban'],
 ]
 
 function checkPlugins(plugins: readonly AuthPlugin[]): void {
@@ -173,16 +173,19 @@ function checkPlugins(plugins: readonly AuthPlugin[]): void {
   const ofSession = plugins.flatMap(({ sessionColumns = {} }) => Object.entries(sessionColumns))
   const reasons = [REASONS, ENDPOINT_ERRORS, ...plugins.map(({ reasons = {} }) => reasons)]
   rejectRepeated('the reason', reasons.flatMap(Object.keys))
+  for (const [code, { status }] of plugins.flatMap(({ reasons = {} }) => Object.entries(reasons)))
+    if (!(Number.isInteger(status) && status >= 400 && status < 600))
+      throw new ConfigurationError(`plugins: the reason ${code} has the status ${status}. Use 400 to 599.`)
   // SQLite ignores the case of names.
   const ignoreCase = { ignoreCase: true }
   rejectRepeated('the id', ids, ignoreCase)
   rejectRepeated('the column', [...OWN_USER_COLUMNS, ...ofUser.map(([name]) => name)], ignoreCase)
   rejectRepeated('the column', [...OWN_SESSION_COLUMNS, ...ofSession.map(([name]) => name)], ignoreCase)
   for (const [name, { schema, default: initial = null }] of [...ofUser, ...ofSession]) {
-    // An object with a `then` is taken for a promise, and `__proto__` isn't a member.
-    if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(name) || name === 'then')
+    // An object with a `then` is taken for a promise, and every object has a `constructor`.
+    if (!/^[A-Za-z][A-Za-z0-9_]{0,62}$/.test(name) || name === 'then' || name in Object.prototype)
       throw new ConfigurationError(
-        `plugins: ${name} isn't a column name. Use letters, digits, and underscores, and not "then"`,
+        `plugins: ${name} isn't a column name. Use letters, digits, and underscores, and not a name such as "then" or "constructor"`,
       )
     if (!z.safeParse(schema, initial).success)
       throw new ConfigurationError(

@@ -14,8 +14,10 @@ import type { OriginRequest, RequestKind } from '../request/origin.ts'
 import type { Authenticated } from '../session/authenticate.ts'
 import { requireKnownFactor } from '../session/authentication-methods.ts'
 
+const CALLERS = ['anyone', 'user', 'fresh-user', 'admin', 'fresh-admin'] as const
+
 /** Who may call an endpoint. Checked before the input is parsed, so others learn nothing about the fields. */
-export type Caller = 'anyone' | 'user' | 'fresh-user' | 'admin' | 'fresh-admin'
+export type Caller = (typeof CALLERS)[number]
 
 export interface EndpointContext {
   readonly config: AuthConfig
@@ -136,7 +138,8 @@ export type EndpointDefinition<Input, Output, Sets extends boolean> =
 
 /**
  * Defines an endpoint. Responds to invalid input with 400 `INVALID_INPUT` and the names of the fields.
- * @throws ConfigurationError if `factor` is unknown, or the caller needn't be fresh
+ * @throws ConfigurationError if `caller` or `factor` is unknown, `factor` is set although the caller needn't
+ * be fresh, or no URL has the path
  * @example
  * const countNotes = defineEndpoint({
  *   method: 'GET',
@@ -152,6 +155,13 @@ export function defineEndpoint<Input, Output extends object, Sets extends boolea
 ): Endpoint<Input, Output, Sets> {
   const { method, path, caller, freshForSeconds, factor, accepts, input, output } = definition
   const { origin = method === 'GET' ? 'query' : 'mutation', setsCookies = false } = definition
+  // A typo would open the endpoint to every user.
+  if (!CALLERS.includes(caller))
+    throw new ConfigurationError(`${path}: caller: ${caller} is unknown. Use ${CALLERS.join(', ')}.`)
+  if (URL.parse(path, 'http://localhost')?.pathname !== path)
+    throw new ConfigurationError(
+      `${path}: no request has this path. Start it with a slash, without characters that a URL encodes.`,
+    )
   requireKnownFactor(`${path}: factor`, factor ?? null)
   if (factor !== undefined && caller !== 'fresh-user' && caller !== 'fresh-admin')
     throw new ConfigurationError(`${path}: factor needs the caller fresh-user or fresh-admin.`)

@@ -1,4 +1,4 @@
-import type { AuthEvent, AuthFailure } from '@sallyport/core'
+import { type AuthEvent, type AuthFailure, ConfigurationError } from '@sallyport/core'
 import { defineEndpoint, type EndpointContext } from '@sallyport/core/auth'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -63,6 +63,15 @@ const forCaller = (caller: Exclude<Caller, 'anyone'>): Endpoint =>
     ...common,
     caller,
     input: z.strictObject({ a: z.string() }),
+    run: async () => ({ body: {} }),
+  })
+
+const definePath = (path: `/${string}`): Endpoint =>
+  defineEndpoint({
+    ...common,
+    path,
+    caller: 'user',
+    input: z.object({}),
     run: async () => ({ body: {} }),
   })
 
@@ -141,6 +150,26 @@ describe('authorization', () => {
     )
     expect(JSON.stringify(events)).not.toContain(ada.sessionId)
   })
+
+  test.each(['"admins"', '"fresh_admin"', '"Admin"', '""', 'null'])(
+    'a typo in the caller, %s, opens no endpoint',
+    (caller) => {
+      expect(() => forCaller(JSON.parse(caller))).toThrow(ConfigurationError)
+      expect(() => forCaller(JSON.parse(caller))).toThrow('is unknown')
+    },
+  )
+
+  test.each(['/', '/x', '/x/:id', '/X_y.z~/%20'] as const)('the path %j can be requested', (path) => {
+    expect(definePath(path).path).toBe(path)
+  })
+
+  test.each(['//x', '/a b', '/a?b', '/a#b', '/grüße', '/a/../b', JSON.parse('"x"')])(
+    'the path %j is rejected, because no request has it',
+    (path) => {
+      expect(() => definePath(path)).toThrow(ConfigurationError)
+      expect(() => definePath(path)).toThrow('no request has this path')
+    },
+  )
 
   test.each(['user', 'admin'] as const)('a factor is for fresh callers, not for a caller %s', (caller) => {
     const run = async () => ({ body: {} })
@@ -223,6 +252,15 @@ describe('a limit', () => {
       ({ reason, retryAfterSeconds: seconds }) => reason === 'RATE_LIMITED' && seconds > 30 && seconds <= 60,
     )
     await call(limited(crypto.randomUUID()))
+  })
+
+  test.each([
+    { points: Number.NaN, duration: 60 },
+    { points: 0, duration: 60 },
+    { points: 5, duration: Number.NaN },
+  ])('of %j is a mistake, and allows nothing', async (limit) => {
+    const endpoint = withContext((context) => context.limit('mine:x', limit))
+    await expect(call(endpoint)).rejects.toThrow(ConfigurationError)
   })
 })
 

@@ -80,6 +80,17 @@ test.each<[string, AuthPlugin]>([
   expect(defineWith([plugin])).toThrow(`plugins: ${what} is claimed twice`)
 })
 
+test.each([0, 200, 302, 399, 600, 4009, 409.5, Number.NaN])(
+  "a reason can't have the status %s, which isn't that of an error",
+  (status) => {
+    const plugin = { id: 'a', reasons: { TAKEN: { status, message: 'Taken' } } }
+    expect(defineWith([plugin])).toThrow(ConfigurationError)
+    expect(defineWith([plugin])).toThrow(
+      `plugins: the reason TAKEN has the status ${status}. Use 400 to 599.`,
+    )
+  },
+)
+
 const column = { schema: z.string().nullable() }
 test.each<[string, AuthPlugin, AuthPlugin]>([
   ['the id a', { id: 'a' }, { id: 'a' }],
@@ -153,17 +164,27 @@ describe("the app's additions", () => {
     [
       'an invalid column name',
       { user: { additionalFields: { 'a b': theme } } },
-      `plugins: a b isn't a column name. Use letters, digits, and underscores, and not "then"`,
+      `plugins: a b isn't a column name. Use letters, digits, and underscores, and not a name such as "then" or "constructor"`,
     ],
     [
       'a name that would make a session a promise',
       { session: { additionalFields: Object.fromEntries([['then', theme]]) } },
-      `plugins: then isn't a column name. Use letters, digits, and underscores, and not "then"`,
+      `plugins: then isn't a column name. Use letters, digits, and underscores, and not a name such as "then" or "constructor"`,
     ],
     [
       "a name that can't be a member of an object",
       { session: { additionalFields: JSON.parse('{"__proto__":{}}') } },
-      `plugins: __proto__ isn't a column name. Use letters, digits, and underscores, and not "then"`,
+      `plugins: __proto__ isn't a column name. Use letters, digits, and underscores, and not a name such as "then" or "constructor"`,
+    ],
+    [
+      'a name that every object has',
+      { user: { additionalFields: { constructor: theme } } },
+      `plugins: constructor isn't a column name. Use letters, digits, and underscores, and not a name such as "then" or "constructor"`,
+    ],
+    [
+      'the member that hides bans',
+      { session: { additionalFields: { ban: theme } } },
+      'plugins: the column ban is claimed twice',
     ],
     [
       'a built-in column in capitals',
