@@ -71,6 +71,10 @@ export async function setPassword(
   trx: AuthTransaction,
   { userId, password, now }: { userId: string; password: string; now: Date },
 ): Promise<void> {
+  // Rows that were copied from another library may have another `accountId`.
+  const replaced = trx.updateTable('account').set({ password, updatedAt: now })
+  const ofUser = replaced.where('userId', '=', userId).where('providerId', '=', CREDENTIAL)
+  if ((await ofUser.executeTakeFirstOrThrow()).numUpdatedRows > 0n) return
   const account = { userId, accountId: userId, providerId: CREDENTIAL, password, updatedAt: now }
   await trx
     .insertInto('account')

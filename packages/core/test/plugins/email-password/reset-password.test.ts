@@ -146,6 +146,18 @@ describe('a link', () => {
     expect(await statusOf(signIn(NEW_PASSWORD))).toBe('200')
   })
 
+  test('replaces a password that was copied from another library with another accountId', async () => {
+    const users = auth.db.updateTable('user').set({ emailVerified: true })
+    await users.where('id', '=', user.userId).execute()
+    const accounts = auth.db.updateTable('account').set({ accountId: user.email })
+    await accounts.where('userId', '=', user.userId).execute()
+    await reset(await receive())
+    expect(await statusOf(signIn(TEST_PASSWORD))).toBe('401 INVALID_CREDENTIALS')
+    expect(await statusOf(signIn(NEW_PASSWORD))).toBe('200')
+    const stored = auth.db.selectFrom('account').select('accountId').where('userId', '=', user.userId)
+    expect(await stored.execute()).toEqual([{ accountId: user.email }])
+  })
+
   test('ends all sessions of the user, and their streams, and no others', async () => {
     const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
     const listeners = [ada, elsewhere, bob].map((session) => subscribeToSession(auth, session))
