@@ -38,7 +38,15 @@ export function verifyProof(token: string, proof: Proof, config: AuthConfig): Pr
       keyId,
       version = null,
     } = await withLookupTimeout(() => proof.verify(token), config)
-    return { userId, sessionId, keyId, version, issuer: config.issuer, expiresAt: NEVER }
+    // Drivers read integers as numbers. Step 2 and revocations have them as text.
+    return {
+      userId: `${userId}`,
+      sessionId: `${sessionId}`,
+      keyId,
+      version,
+      issuer: config.issuer,
+      expiresAt: NEVER,
+    }
   })
 }
 

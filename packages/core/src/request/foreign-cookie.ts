@@ -10,9 +10,12 @@ export function readForeignCookie(header: string | null, name: string): string |
   return value === null ? null : decodeCookie(value)
 }
 
-/** Signatures contain `+`, `/`, and `=`, so cookies are percent-encoded. A malformed one isn't decoded. */
+/**
+ * Signatures contain `+`, `/`, and `=`, so cookies are percent-encoded. A malformed one isn't decoded.
+ * Neither is one with U+0000, on which a lookup in PostgreSQL would fail.
+ */
 export function decodeCookie(value: string): string {
-  if (!value.includes('%')) return value
+  if (value.includes('%00')) return value
   try {
     return decodeURIComponent(value)
   } catch {

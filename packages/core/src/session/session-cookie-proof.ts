@@ -38,7 +38,7 @@ export function sessionCookieProof({ cookie, secret, findSession }: SessionCooki
   // A variable that isn't set. It must never mean "no signature".
   if (secret === undefined || secret === '')
     throw new ConfigurationError(
-      'sessionCookieProof: secret is not set. Pass the secret that signs the cookie, or null if it has no signature.',
+      'sessionCookieProof: secret is not set. Pass the secret that signs the cookie, or null if unsigned.',
     )
   const jwks = secret === null ? UNSIGNED : createSecretKeys(toFunction(secret))
   const cookieName = toFunction(cookie)

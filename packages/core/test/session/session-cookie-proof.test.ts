@@ -140,6 +140,23 @@ test('without a signature, the cookie is the token, and each unknown one costs a
   expect(proof.jwks.subscribe(() => {})()).toBeUndefined()
 })
 
+test('without a signature, no lookup gets a character that PostgreSQL rejects', async () => {
+  const findSession = vi.fn(async () => null)
+  const proof = sessionCookieProof({ cookie: 'sid', secret: null, findSession })
+  const config = defineAuthConfig({ baseUrl, ...proof })
+  expect(await reasonOf(identifyWith(config, { cookie: 'sid=%61%00' }))).toBe('SESSION_NOT_FOUND')
+  expect(findSession).toHaveBeenCalledExactlyOnceWith('%61%00')
+})
+
+test.each([
+  { sessionId: 5, userId: 7 },
+  { sessionId: 5n, userId: 7n },
+])('ids that a driver reads as $sessionId become text', async (key) => {
+  const proof = sessionCookieProof({ cookie: 'sid', secret: null, findSession: async () => Object(key) })
+  const config = defineAuthConfig({ baseUrl, ...proof })
+  expect(await identifyWith(config, { cookie: 'sid=a' })).toMatchObject({ sessionId: '5', userId: '7' })
+})
+
 test('Step 1 waits until the proof knows where the token is, and is 503 if it never does', async () => {
   const { config } = openScene()
   const proof = { readToken: () => token, verify: async () => ({ ...KEY, keyId: 'k1' }) }
