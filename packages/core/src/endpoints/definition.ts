@@ -32,7 +32,7 @@ export interface AuthPlugin<
   readonly userColumns?: OfUser
   /** Columns of the table `session` and members of `ctx.session`. They exist before the migrations run. */
   readonly sessionColumns?: OfSession
-  /** Tables with a column `expiresAt`, whose expired rows are pruned. */
+  /** Tables with columns `id` and `expiresAt`, whose expired rows are pruned. */
   readonly expiringTables?: readonly string[]
   /** Runs in the transaction of every change of sessions and users. */
   readonly onChange?: ChangeHook

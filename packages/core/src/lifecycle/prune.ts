@@ -10,7 +10,7 @@ export type PruneReport = Readonly<Record<string, number>>
 
 export interface PruneOptions {
   now: Date
-  /** Further tables with a column `expiresAt`. @default [] */
+  /** Further tables with columns `id` and `expiresAt`. @default [] */
   tables?: readonly string[]
   /** How long to keep records of the audit trail, in days; `Infinity` keeps them forever. @default 365 */
   auditDays?: number
@@ -62,8 +62,11 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
     { key = 'id', column, upTo }: { key?: string; column: string; upTo: Date | number },
   ) =>
     inBatches(table, async () => {
-      const old = anyTable.selectFrom(table).select(key).where(column, '<=', upTo).limit(batchSize)
-      return (await anyTable.deleteFrom(table).where(key, 'in', old).returning(key).execute()).length
+      // With the table: without it, Bun's SQLite reads the name of a missing column as text, and every row
+      // matches.
+      const [ofKey, ofColumn] = [`${table}.${key}`, `${table}.${column}`]
+      const old = anyTable.selectFrom(table).select(ofKey).where(ofColumn, '<=', upTo).limit(batchSize)
+      return (await anyTable.deleteFrom(table).where(ofKey, 'in', old).returning(ofKey).execute()).length
     })
 
   await inBatches('session', () => removeExpiredSessions(database, now, batchSize))

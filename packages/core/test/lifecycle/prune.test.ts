@@ -1,6 +1,8 @@
+import { DatabaseSync } from 'node:sqlite'
 import type { AuthEvent } from '@sallyport/core'
 import { ConfigurationError } from '@sallyport/core'
 import { createSession } from '@sallyport/core/auth'
+import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PruneOptions, PruneReport } from '../../src/lifecycle/prune.ts'
@@ -221,6 +223,21 @@ describe('the tables of plugins', () => {
   test("that don't exist are an error", async () => {
     await expect(run({ tables: ['nowhere'] })).rejects.toThrow(/nowhere/)
   })
+
+  test.each(['id', 'expiresAt'])(
+    'without the column %s are an error and keep their rows',
+    async (missing) => {
+      // As in Bun, the name of a missing column is text.
+      const client = new DatabaseSync(':memory:', { enableDoubleQuotedStringLiterals: true })
+      const opened = await openSqlite({ client })
+      const columns = ['id', 'expiresAt', 'code'].filter((name) => name !== missing)
+      client.exec(`create table invite (${columns.join(' text, ')} text)`)
+      client.exec("insert into invite values ('2000-01-01', 'one'), ('2999-01-01', 'two')")
+      await expect(prune(opened, { now: now(), tables: ['invite'] })).rejects.toThrow(missing)
+      expect(client.prepare('select code from invite').all()).toHaveLength(2)
+      await opened.close()
+    },
+  )
 
   test('are those of the plugins if the auth server prunes', async () => {
     await addDevice(now())
