@@ -6,6 +6,9 @@ import { missesInternalTable, restoreTables, type TableRestorer } from './restor
 import { type InternalNames, internalTable } from './schema/internal-tables.ts'
 import type { AuthKysely } from './schema/kysely-tables.ts'
 
+/** The largest integer of PostgreSQL's column. Higher limits are never reached. */
+const MAX_POINTS = 2 ** 31 - 1
+
 /** How many full counters a process remembers. */
 const MAX_FULL = 10_000
 
@@ -43,13 +46,14 @@ export function storedLimits(
 
   async function consume(key: string, limit: RateLimit): Promise<number | null> {
     const [name, now] = [counterName(storable(key), limit), Date.now()]
+    const points = Math.min(limit.points, MAX_POINTS)
     if ((full.get(name) ?? 0) <= now) {
-      const [counted] = await run(count, [name, windowEnd(limit, now), now, now, now, limit.points])
-      endOfFull(counted, name, limit.points)
+      const [counted] = await run(count, [name, windowEnd(limit, now), now, now, now, points])
+      endOfFull(counted, name, points)
       if (counted !== undefined) return null
     }
     const [stored] = await run(read, [name, now])
-    const end = endOfFull(stored, name, limit.points)
+    const end = endOfFull(stored, name, points)
     if (end !== null) return secondsUntil(end, now)
     // An attempt was given back, here or elsewhere.
     full.delete(name)

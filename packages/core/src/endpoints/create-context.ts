@@ -8,8 +8,7 @@ import { commit } from '../lifecycle/commit.ts'
 import { MAX_USER_AGENT_LENGTH } from '../lifecycle/create-session.ts'
 import { validateLocked } from '../lifecycle/locked-sessions.ts'
 import { forRequest } from '../lifecycle/observed-database.ts'
-import { isAuthError } from '../protocol/errors.ts'
-import { checkRateLimit } from '../rate-limit/rate-limit.ts'
+import { ConfigurationError, isAuthError } from '../protocol/errors.ts'
 import { rateLimited } from '../rate-limit/rate-limited.ts'
 import type { ProxyTrust } from '../request/address.ts'
 import { hasSessionHeader, readBearer, readSessionCookie } from '../request/credentials.ts'
@@ -110,7 +109,8 @@ function createLimit(
   return async (key, limit) => {
     const [name = ''] = key.split(':')
     // With `NaN`, every attempt would be allowed.
-    checkRateLimit(`limit ${name}`, limit)
+    if (!(limit.points > 0 && limit.duration > 0))
+      throw new ConfigurationError(`limit ${name}: points and duration must be positive numbers`)
     const retryAfterSeconds = await database.limits.consume(key, limit)
     if (retryAfterSeconds === null) return
     const error = rateLimited(name, retryAfterSeconds, config)

@@ -28,6 +28,14 @@ export function testRateLimitStore(store: RateLimitStore): void {
     expect(answers.filter((answer) => answer === null)).toHaveLength(3)
   })
 
+  test.each([2 ** 31, Number.MAX_SAFE_INTEGER])(
+    'accepts a limit of %s that is never reached',
+    async (points) => {
+      const limit = { points, duration: 60 }
+      expect(await times(3, newKey(), limit)).toEqual([null, null, null])
+    },
+  )
+
   test('counts each key separately, whatever it contains', async () => {
     const prefix = newKey()
     const keys = ['', ' ', 'A', 'a', 'a:b', "'; drop table rateLimit --", '%', '☃', 'x'.repeat(1_000)]
