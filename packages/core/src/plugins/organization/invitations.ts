@@ -56,9 +56,10 @@ export function inviteMember(
         await rejectMember(trx, organizationId, email)
         const deletion = withOwnTables(trx).deleteFrom('invitation').where('email', '=', email)
         const ofOrganization = deletion.where('organizationId', '=', organizationId)
-        const pending = await ofOrganization.returning('role').executeTakeFirst()
-        // Only owners may replace an invitation to become an owner.
-        if (pending !== undefined) requireManager(organization.role, pending.role, context)
+        const former = await ofOrganization.returning(['role', 'expiresAt']).executeTakeFirst()
+        // Only owners may replace a pending invitation to become an owner.
+        if (former !== undefined && new Date(former.expiresAt) > createdAt)
+          requireManager(organization.role, former.role, context)
         const values = { ...row, memberId: organization.memberId }
         await withOwnTables(trx).insertInto('invitation').values(values).execute()
         const detail = { organizationId, invitationId: row.id, role }

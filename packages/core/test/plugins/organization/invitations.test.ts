@@ -152,6 +152,14 @@ describe('an invitation', () => {
     expect((await accept(delivery.token, guest)).organization.role).toBe('owner')
   })
 
+  test('by an owner is replaced by an admin once it has expired', async () => {
+    const { id, guest, admin } = await createInvitation('owner')
+    auth.clock.advance(WEEK_SECONDS)
+    const { invitation } = await invite(id, guest.email, await auth.signIn(admin))
+    expect(await openIn(id, await auth.signIn(admin))).toEqual([invitation])
+    await auth.takeInvitation()
+  })
+
   test("can't be created for a member, or used by one", async () => {
     const { id, owner, member, guest, delivery } = await createInvitation()
     expect(await codeOf(invite(id, member.email, owner))).toBe('ALREADY_MEMBER')
