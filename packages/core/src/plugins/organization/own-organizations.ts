@@ -10,6 +10,7 @@ import {
   findRole,
   joinOrganization,
   lockOrganizations,
+  mayManage,
   selectUnbanned,
 } from './membership.ts'
 import { organizationResponse, toIso } from './plain-schemas.ts'
@@ -111,11 +112,18 @@ async function consumeInvitation(trx: AuthTransaction, acceptance: Acceptance) {
 
 async function findInvitation(trx: AuthTransaction, { tokenHash, userId, now }: Acceptance) {
   const db = withOwnTables(trx)
-  const query = db.selectFrom('invitation').select(['id', 'organizationId', 'role', 'email'])
-  const unexpired = query.where('token', '=', tokenHash).where('expiresAt', '>', now)
-  const senders = db.selectFrom('member').select('id').where('userId', 'in', selectUnbanned(trx, now))
-  const invitation = await unexpired.where('memberId', 'in', senders).executeTakeFirst()
-  if (invitation === undefined) throw organizationError('INVITATION_INVALID')
+  const invitation = await db
+    .selectFrom('invitation')
+    .innerJoin('member as sender', 'sender.id', 'invitation.memberId')
+    .select(['invitation.id', 'invitation.organizationId', 'invitation.role', 'email'])
+    .select('sender.role as senderRole')
+    .where('token', '=', tokenHash)
+    .where('expiresAt', '>', now)
+    .where('sender.userId', 'in', selectUnbanned(trx, now))
+    .executeTakeFirst()
+  // `setMemberRole` deletes the invitations of a demoted sender, but a change by hand doesn't.
+  if (invitation === undefined || !mayManage(invitation.senderRole, invitation.role))
+    throw organizationError('INVITATION_INVALID')
   // Read from the locked row: the email may have changed since the caller was authenticated.
   const user = await db.selectFrom('user').select('email').where('id', '=', userId).executeTakeFirstOrThrow()
   const { data: email } = z.safeParse(emailAddress, user.email)

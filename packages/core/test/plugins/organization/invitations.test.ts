@@ -213,6 +213,20 @@ describe('an invitation', () => {
     else expect(await codeOf(accept(token, guest))).toBe('INVITATION_INVALID')
   })
 
+  test.each([
+    { from: 'admin', to: 'member', role: 'member' },
+    { from: 'owner', to: 'admin', role: 'owner' },
+  ])('to become $role is not valid if its sender was demoted by hand, to $to', async ({ from, to, role }) => {
+    const { id } = await auth.createCompany()
+    const [inviter, guest] = [await auth.createPerson(), await auth.createPerson()]
+    await auth.insertMember(id, inviter.userId, from)
+    await invite(id, guest.email, inviter, role)
+    const { token } = await auth.takeInvitation()
+    const members = db.updateTable('member').set({ role: to }).where('organizationId', '=', id)
+    await members.where('userId', '=', inviter.userId).execute()
+    expect(await codeOf(accept(token, guest))).toBe('INVITATION_INVALID')
+  })
+
   test('is deleted with the account of the user who created it', async () => {
     const { id, owner } = await auth.createCompany()
     const inviter = await auth.createPerson()
