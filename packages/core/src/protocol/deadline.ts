@@ -21,16 +21,16 @@ let setBy: typeof setTimeout | null = null
 export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     promise.then(resolve, reject)
-    if (!timersAreShared) {
+    if (timersAreShared) {
+      const entry = { endsAt: performance.now() + timeoutMs, reject }
+      const remove = () => pending.delete(entry)
+      pending.add(entry)
+      startSweeping()
+      promise.then(remove, remove)
+    } else {
       // Never cleared, because it ends with the request.
       setTimeout(() => reject(new DeadlineError('No response in time')), timeoutMs)
-      return
     }
-    const entry = { endsAt: performance.now() + timeoutMs, reject }
-    const remove = () => pending.delete(entry)
-    pending.add(entry)
-    startSweeping()
-    promise.then(remove, remove)
   })
 }
 
