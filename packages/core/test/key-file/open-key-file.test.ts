@@ -139,7 +139,7 @@ describe('changes in the file apply without a restart', () => {
     const store = keyFileStore(path)
     store.create(one())
     const keyFile = await openKeyFile(relative('.', path), { pollMs: POLL_MS })
-    opened.push(keyFile)
+    onTestFinished(keyFile.close)
     const before = process.cwd()
     onTestFinished(() => process.chdir(before))
     process.chdir(directory)
