@@ -35,7 +35,7 @@ export function addDatabaseOptions(command: Command, auth?: string): Command {
 
 /**
  * Opens a database, and closes it after the work. Only `migrate` creates tables and columns.
- * @throws ConfigurationError if another command misses them
+ * @throws ConfigurationError if they are missing for another command
  */
 export async function withDatabase(
   options: DatabaseOptions,
@@ -58,7 +58,7 @@ export async function withDatabase(
   }
 }
 
-/** The URL may name another database of the app, which must not get our tables. */
+/** The URL may be of another database of the app, in which our tables must not be created. */
 async function explainMissing(error: unknown): Promise<never> {
   const { GENERATE } = await import('../database/schema/expected.ts')
   if (!(error instanceof ConfigurationError && error.message.includes(GENERATE))) throw error
@@ -67,7 +67,7 @@ async function explainMissing(error: unknown): Promise<never> {
   throw new ConfigurationError(error.message.replace(GENERATE, fix), { cause: error })
 }
 
-/** Returns the URL in the environment. An app with its own `DATABASE_URL` has the other variable. */
+/** Returns the URL in the environment. An app that needs `DATABASE_URL` itself sets `AUTH_DATABASE_URL`. */
 export function databaseUrl(): string | undefined {
   return process.env.AUTH_DATABASE_URL || process.env.DATABASE_URL || undefined
 }

@@ -99,7 +99,7 @@ export async function findUser(
   return user
 }
 
-/** Converts ASCII letters only: the Kelvin sign would become a `k`, and the address that of another user. */
+/** Converts ASCII letters only: with the Kelvin sign as a `k`, the result may be another user's address. */
 const asStored = (email: string) => email.trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 export function unchanged(reason: string): CommanderError {

@@ -32,7 +32,7 @@ export function envFileStore(path: string, prefix = ''): KeyStore {
   return fileStore(path, {
     parse: (text) => {
       const signingKeys = process.getBuiltinModule('node:util').parseEnv(text)[names.signingKeys]
-      // An example of an env file has blank values.
+      // In a copy of `.env.example`, values are blank.
       return !signingKeys?.trim() ? null : parseKeyRing(signingKeys, `${names.signingKeys} in ${path}`)
     },
     format: (ring, text) => {

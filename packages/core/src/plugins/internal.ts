@@ -7,7 +7,7 @@ import { hashSecret } from '../session/secret.ts'
 
 /** An email address as it is stored and looked up: trimmed and in lower case, and only then validated. */
 export const emailAddress: z.ZodMiniType<string> = z.pipe(
-  // In lower case, the Kelvin sign becomes a `k`, and the address that of another mailbox.
+  // In lower case, the Kelvin sign becomes a `k`, so the result may be the address of another mailbox.
   z.string().check(z.maxLength(320), z.trim(), z.regex(/^\p{ASCII}*$/u), z.toLowerCase()),
   z.email(),
 )

@@ -1,5 +1,5 @@
 /**
- * The option of a `fetch` that nothing caches: Next.js can be told to cache all of them, forever.
+ * The option that keeps a `fetch` out of caches: Next.js can be configured to cache each one forever.
  * Cloudflare Workers with a compatibility date before 2024-11-11 throw for it, and cache nothing.
  */
 export const UNCACHED: { readonly cache?: 'no-store' } =

@@ -10,7 +10,7 @@ export interface Edit {
   readonly replacements: readonly Replacement[]
   /** What to do if the file isn't as expected. @default The lines to replace. */
   readonly byHand?: string
-  /** Whether the others need it: without it, all are left to the user. @default false */
+  /** If it can't be made, the user must make all edits of the plan by hand. @default false */
   readonly isRequired?: boolean
 }
 

@@ -86,7 +86,7 @@ class DialectDriver extends KyselyDriver {
 
   /**
    * By default, sets `read committed`. With a stricter default of the server, a read after a lock would
-   * return the rows of before the lock.
+   * return rows as they were before the lock.
    */
   override beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
     const { isolationLevel = 'read committed' } = settings

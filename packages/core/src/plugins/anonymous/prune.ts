@@ -18,8 +18,8 @@ interface PruneTimes {
 type Pruning = PruneTimes & Pick<EndpointContext, 'database' | 'later'>
 
 /**
- * Deletes old anonymous users whom no one can sign in as any more, each in its own transaction. A user whose
- * deletion fails stays, such as the only owner of an organization that has other members.
+ * Deletes old anonymous users without a session or a way to sign in, each in its own transaction. A user
+ * whose deletion fails stays, such as the only owner of an organization that has other members.
  */
 export async function pruneAnonymousUsers(pruning: Pruning): Promise<void> {
   const oldest = unreachable(withOwnTables(pruning.database.db), pruning)

@@ -84,7 +84,7 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         const { emailVerified, ...user } = found
         const wasVerified = Boolean(emailVerified)
         // The link proves that the user reads the mail of this address. A stranger may have registered it:
-        // their passkeys and providers end. A factor that their sign-in needs stays, without the address.
+        // their passkeys and providers end. If sign-in needs a factor, it stays, and the address unverified.
         const { secondFactors } = context
         const isVerified = wasVerified || !(await hasSecondFactor(userId, trx, secondFactors))
         const changed = { emailVerified: isVerified, updatedAt: now }

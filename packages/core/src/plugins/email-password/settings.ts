@@ -76,7 +76,7 @@ function hasSettings(plugin: AuthPlugin): plugin is AuthPlugin & { settings: Set
   return plugin.id === 'email-password' && 'settings' in plugin
 }
 
-/** The rate limits of `emailPassword()`. Every attempt is counted; successful sign-ins are given back. */
+/** The rate limits of `emailPassword()`. Attempts are counted; a successful sign-in is subtracted again. */
 export interface AttemptLimits {
   /** Passwords for an account: all unknown devices together, and each known one. @default 10 in 15 minutes */
   readonly account: RateLimit

@@ -61,7 +61,7 @@ export async function findOrCreateAccount(
   return { ...(await insertAccount(trx, record, { userId, person, provider, now })), isNew: true }
 }
 
-/** Returns whether the person receives the mail of their address, and didn't only declare so. */
+/** Returns whether the provider's word proves that the person receives the mail of their address. */
 export function provesEmail(person: Person, { linkByEmail = true }: Provider): boolean {
   return person.emailVerified && linkByEmail
 }

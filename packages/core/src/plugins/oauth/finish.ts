@@ -72,7 +72,7 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
     await requireOwnEmail(trx, record, { userId, person, provider, now })
     await forgetUnlinked(trx, { userId, provider: provider.id })
     const linked = known ?? (await insertAccount(trx, record, { userId, person, provider, now }))
-    // In this transaction: if it failed after it, the session's new credentials would be lost.
+    // Inside the transaction: a failure after it would lose the session's new credentials.
     await storeTokens(linked, tokens, { provider, context, db: trx })
   }
   const { cookies } = await renewSession(caller, { cause: 'factor-added', work })

@@ -33,7 +33,7 @@ export function startLines({ server, sockets }: { server: string; sockets: strin
   return `$1await auth.ready();\n$1process.once('SIGTERM', () => drain({ ${members.join(', ')} }));\n`
 }
 
-/** Returns whether `startLines`, which await, may be where a mounting has them. */
+/** Returns whether a mounting has `startLines` where `await` is allowed. */
 export function mayStart(text: string, { replacements }: Mounting): boolean {
   const [place = ''] = replacements.find(([, after]) => after.includes('await auth.ready()')) ?? []
   const index = text.search(place)

@@ -6,7 +6,7 @@ const LIBRARIES = ['next-auth', '@auth/core', 'better-auth', '@clerk/nextjs']
 
 /** A dynamic path beside `app/api/auth/[...path]`. */
 const BESIDE_AUTH = /^app\/api\/auth\/(?!\[\.\.\.path\])\[/
-/** Or beside `app/api/[...path]`, which an app without tRPC gets. */
+/** Also a dynamic path beside `app/api/[...path]`, which an app without tRPC gets. */
 const BESIDE_API = /^app\/api\/(?:auth\/)?(?!\[\.\.\.path\])\[/
 
 /** @throws ConfigurationError if another library signs users in, or a route of the app excludes ours */
