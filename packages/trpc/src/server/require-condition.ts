@@ -27,7 +27,7 @@ export function requireCondition(
     isMet(later) ? null : denial('ROLE_REQUIRED', later.id, { config: auth[authRequest].config })
   const error = errorOf(session)
   if (error !== null) throw toTRPCError(error, { path })
-  // A procedure without a guard that a resolver calls has that resolver's handle.
+  // If a resolver calls a procedure without a guard, that procedure has the resolver's handle.
   if (isLeased(auth) && auth[authCall].path === path) auth[callLease].conditions.push(errorOf)
 }
 

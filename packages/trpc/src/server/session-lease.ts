@@ -54,7 +54,7 @@ export class SessionLease {
     this.#unsubscribe = shared.store.revocations.subscribe(identity, () => this.#onRevocation())
   }
 
-  /** Returns whether the key of a subscriber has leaked: nothing it signed is valid. */
+  /** Returns whether the key of a subscriber's JWT has leaked. Nothing that it signed is valid. */
   hasLeakedKey(): boolean {
     const identities = [...this.#subscribers.values()]
     return !identities.every((identity) => isKeyTrusted(identity, this.#shared.config))

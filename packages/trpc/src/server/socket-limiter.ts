@@ -89,7 +89,7 @@ export class SocketLimiter implements FrameEffects {
   emit(event: string, args: unknown[]): boolean {
     if (event === 'message') return this.#receive(args)
     if (event === 'ping' && this.#isOverBuffered()) {
-      // `ws` has answered it already, which doesn't call `send`.
+      // `ws` has already sent the pong, without calling `send`.
       this.#socket.terminate()
       return true
     }
