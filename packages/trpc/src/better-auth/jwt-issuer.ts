@@ -52,7 +52,10 @@ export function createJwtIssuer(
       'sallyportJwt: with generateId "serial" or false, SQLite may give the id of a deleted session to a new one, and the JWT of the deleted session would be valid for it. Use text ids.',
     )
   const signingKeys = readSigningKeys(typeof given === 'function' ? given() : given, config)
-  if (signingKeys === null) throw new ConfigurationError('sallyportJwt: SIGNING_KEYS is not set')
+  if (signingKeys === null)
+    throw new ConfigurationError(
+      'sallyportJwt: SIGNING_KEYS is not set. Load the variable, or run "npx sallyport keys create".',
+    )
   const source = createSource({ options: context.options, $context: Promise.resolve(context) })
   const allowedOrigins = [...config.allowedOrigins]
   const tokens = createKnownTokens()

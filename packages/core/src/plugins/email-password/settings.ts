@@ -76,7 +76,7 @@ function hasSettings(plugin: AuthPlugin): plugin is AuthPlugin & { settings: Set
   return plugin.id === 'email-password' && 'settings' in plugin
 }
 
-/** The rate limits of `emailPassword()`. Attempts are counted; a successful sign-in is subtracted again. */
+/** The rate limits of `emailPassword()`. Successful sign-ins don't use them up. */
 export interface AttemptLimits {
   /** Passwords for an account: all unknown devices together, and each known one. @default 10 in 15 minutes */
   readonly account: RateLimit

@@ -24,12 +24,12 @@ export interface PasskeyLimits {
   /** Options for the browser, per user and network, or per address or IPv6 /64. @default 300 in 15 minutes */
   readonly options: RateLimit
   /**
-   * Sign-ins per address or IPv6 /64; ten times that per /48. Successful ones are given back.
+   * Sign-ins per address or IPv6 /64; ten times that per /48. Successful ones don't use it up.
    * @default 100 in 15 minutes
    */
   readonly address: RateLimit
   /**
-   * Responses of passkeys per signed-in user and network. Accepted ones are given back.
+   * Responses of passkeys per signed-in user and network. Accepted ones don't use it up.
    * @default 20 in 15 minutes
    */
   readonly account: RateLimit

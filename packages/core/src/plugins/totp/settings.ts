@@ -4,13 +4,13 @@ import type { EmailUser } from '../email-user.ts'
 
 export const TOTP_ERRORS = {
   CODE_INVALID: { status: 400, message: 'This code is wrong, or was used before. Enter the next one.' },
-  TOTP_ENABLED: { status: 409, message: 'A second factor is already set up. Remove it first.' },
-  TOTP_NOT_ENABLED: { status: 409, message: 'No second factor is set up. Set one up first.' },
+  TOTP_ENABLED: { status: 409, message: 'An authenticator app is already set up. Remove it first.' },
+  TOTP_NOT_ENABLED: { status: 409, message: 'No authenticator app is set up. Set one up first.' },
 } as const
 
 export const totpError: ReturnType<typeof rejections<typeof TOTP_ERRORS>> = rejections(TOTP_ERRORS)
 
-/** The rate limits of `totp()`. Accepted codes are given back. */
+/** The rate limits of `totp()`. Accepted codes don't use them up. */
 export interface TotpLimits {
   /** Codes for an account per network. @default 10 in 15 minutes */
   readonly network: RateLimit
