@@ -24,7 +24,7 @@ interface Attempt {
  * responses. A failed renewal never fails a call.
  */
 export function createRenewal(source: BetterAuthSource<BetterAuth>, config: AuthConfig): RenewSession {
-  /** Renewals by transport and session id, until a call has passed on their cookies. */
+  /** Renewals by transport and token, until a call has passed on their cookies. */
   const attempts = new Map<string, Attempt>()
 
   function start(key: string, request: SentRequest): Attempt {
@@ -46,11 +46,6 @@ export function createRenewal(source: BetterAuthSource<BetterAuth>, config: Auth
     try {
       const headers = await withDeadline(attempt.response, MAX_WAIT_MS)
       if (headers === null) return () => {}
-      // SQLite may have given the id to another session since.
-      if (!isOwnCookie(headers, request, { source, config })) {
-        attempts.delete(key)
-        return () => {}
-      }
       return () => {
         attempts.delete(key)
         passCookies(headers, request, config)
@@ -64,8 +59,9 @@ export function createRenewal(source: BetterAuthSource<BetterAuth>, config: Auth
   return ({ session }, request) => {
     const isNeeded = isDue(session, source, config)
     if (!isNeeded && attempts.size === 0) return null
-    // A browser's cookie and a bearer token are renewed apart.
-    const key = `${readCredentials(request.header, config).transport} ${session.id}`
+    const { transport, token } = readCredentials(request.header, config)
+    // A browser's cookie and a bearer token are renewed apart. SQLite may give a session's id to another one.
+    const key = `${transport} ${token}`
     const known = attempts.get(key)
     const isOver = known !== undefined && known.state !== 'renewed' && known.retryAt <= config.now().getTime()
     if (isOver) attempts.delete(key)
@@ -115,14 +111,6 @@ async function callBetterAuth(
     ...(options.session?.deferSessionRefresh && { method: 'POST' }),
   })
   if (!(headers instanceof Headers)) return null
-  return isOwnCookie(headers, request, { source, config }) ? headers : null
-}
-
-/** Returns whether a response sets the session cookie that the request has. */
-function isOwnCookie(
-  headers: Headers,
-  request: SentRequest,
-  { source, config }: { source: BetterAuthSource; config: AuthConfig },
-): boolean {
-  return readSessionCookie(headers, source) === readCredentials(request.header, config).token
+  const { token } = readCredentials(request.header, config)
+  return readSessionCookie(headers, source) === token ? headers : null
 }
