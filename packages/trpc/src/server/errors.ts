@@ -108,21 +108,13 @@ export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object,
   // An error of a guard already has its code, and whether the call may be replayed.
   if (isAuthError(cause) && code === 'INTERNAL_SERVER_ERROR') {
     const error = toTRPCError(cause)
-    if (hasHandle(ctx)) reportError(error, { path, step: 'procedure' }, ctx.auth[authRequest].config)
+    // Without `createContext`, the context may be undefined.
+    const { auth }: { auth?: AuthHandle | null } = Object(ctx)
+    const request = auth?.[authRequest]
+    if (request !== undefined) reportError(error, { path, step: 'procedure' }, request.config)
     return { ...result, error }
   }
   return isEndpointError(cause) ? { ...result, error: withStatus(cause.status, cause) } : result
-}
-
-/** Without `createContext`, the context may be undefined. */
-function hasHandle(ctx: object | undefined): ctx is { readonly auth: AuthHandle } {
-  return (
-    ctx !== undefined &&
-    'auth' in ctx &&
-    typeof ctx.auth === 'object' &&
-    ctx.auth !== null &&
-    authRequest in ctx.auth
-  )
 }
 
 export function withStatus(status: number, cause: Error): TRPCError {
