@@ -98,7 +98,7 @@ async function rethrow(
 ): Promise<never> {
   if (!(error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number')) throw error
   const { request, ownDb } = auth[authRequest]
-  // Better Auth throws this error for an outage too.
+  // Most methods throw the same error for an outage.
   if (ownDb && isSessionMissing(error) && readCredentials(request.header, config).token !== null) {
     const reason: unknown = await auth[authRequest]
       .authenticateFresh(ownDb[authStore], auth[authCall].kind)
@@ -111,11 +111,8 @@ async function rethrow(
   throw withStatus(error.statusCode, error)
 }
 
-/** Returns whether Better Auth found no session. */
+/** Returns whether Better Auth found no session, or couldn't read it. */
 function isSessionMissing(error: Error): boolean {
-  return (
-    memberOf(error, 'statusCode') === 401 &&
-    memberOf(error, 'body', 'code') === 'UNAUTHORIZED' &&
-    error.message === 'Unauthorized'
-  )
+  const code = memberOf(error, 'body', 'code')
+  return code === 'FAILED_TO_GET_SESSION' || (code === 'UNAUTHORIZED' && error.message === 'Unauthorized')
 }

@@ -86,8 +86,10 @@ test("Better Auth's errors keep their status", async () => {
 })
 
 describe('a call without a session for Better Auth has the reason of Step 2', () => {
+  const OUTAGE = 'alter table session rename to gone'
+
   test.each([
-    ['an outage', 'SESSIONS_UNAVAILABLE', 'alter table session rename to gone'],
+    ['an outage', 'SESSIONS_UNAVAILABLE', OUTAGE],
     ['a revocation', 'SESSION_NOT_FOUND', 'delete from session'],
   ])('%s', async (_, reason, sql) => {
     const app = await openSignedIn()
@@ -95,6 +97,13 @@ describe('a call without a session for Better Auth has the reason of Step 2', ()
     app.database.exec(sql)
     const { auth } = await reasonOf(await app.call('changePassword', {}, 'POST'))
     expect(auth).toMatchObject({ reason })
+  })
+
+  test('an outage, from getSession', async () => {
+    const app = await openSignedIn()
+    app.database.exec(OUTAGE)
+    const { auth } = await reasonOf(await app.call('signedIn'))
+    expect(auth).toMatchObject({ reason: 'SESSIONS_UNAVAILABLE' })
   })
 
   test('an outage that is over', async () => {
