@@ -10,7 +10,7 @@ import { type BetterAuthSource, keepsRows } from './source.ts'
 export function mayReuseIds({ adapter, options }: BetterAuthContext): boolean {
   const generateId = options.advanced?.database?.generateId
   const mayBeNumeric = generateId === 'serial' || generateId === false
-  return mayBeNumeric && !['postgres', 'mysql'].includes(engineOf(adapter) ?? '')
+  return mayBeNumeric && ['sqlite', null].includes(engineOf(adapter))
 }
 
 /** Returns the version of a session whose id may be used again: its creation in milliseconds since 1970. */
