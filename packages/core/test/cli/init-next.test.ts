@@ -82,9 +82,11 @@ describe('init in an app of create-next-app', () => {
     { path: 'src/proxy.js', step: 'Add' },
     { path: 'proxy.mjs', step: 'Add' },
     { path: 'src/middleware.ts', step: 'Rename it to proxy.ts, and add' },
+    { path: 'middleware.tsx', step: 'Rename it to proxy.ts, and add' },
     { path: 'middleware.js', step: 'Rename it to proxy.ts, and add' },
     { path: 'src/instrumentation.mjs', step: 'Add' },
     { path: 'instrumentation.ts', step: 'Add' },
+    { path: 'instrumentation.jsx', step: 'Add' },
   ])('leaves $path to the user', async ({ path, step }, { expect }) => {
     const app = createEmpty({ [path]: '// mine\n' })
     const { code, stdout } = await init(app)

@@ -57,7 +57,7 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
 /** Returns a file that Next.js runs instead. It allows no `proxy.ts` beside a `middleware.ts`. */
 function existingEntry(file: string): string | undefined {
   const names = file.startsWith('instrumentation') ? ['instrumentation'] : ['proxy', 'middleware']
-  const paths = names.flatMap((name) => ['ts', 'js', 'mjs'].map((ending) => `${name}.${ending}`))
+  const paths = names.flatMap((name) => ['ts', 'tsx', 'js', 'jsx', 'mjs'].map((ending) => `${name}.${ending}`))
   return ['src', '.'].flatMap((folder) => paths.map((path) => join(folder, path))).find(existsSync)
 }
 
