@@ -45,14 +45,11 @@ export async function withDatabase(
   if (url === undefined)
     throw usageError('Name the database: pass --database, or set AUTH_DATABASE_URL or DATABASE_URL.')
   const plugins = auth === undefined ? [] : (await loadDefinition(auth)).plugins
-  const { migratePlugins } = await import('../database/schema/columns.ts')
   const { preparePlugins } = await import('../database/schema/prepare-tables.ts')
   const database = await openDatabase(url, options).catch(explainMissing)
   try {
-    const applied = [...database.migrations.applied]
-    if (database.migrates) applied.push(...(await migratePlugins(plugins, database)).applied)
-    else await preparePlugins(plugins, database).catch(explainMissing)
-    await work(database, applied)
+    const { applied } = await preparePlugins(plugins, database).catch(explainMissing)
+    await work(database, [...database.migrations.applied, ...applied])
   } finally {
     await database.close()
   }

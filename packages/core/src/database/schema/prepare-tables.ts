@@ -42,10 +42,11 @@ const LATER_COLUMNS: AddedColumns['session'] = { amr: { type: 'text' }, acr: { t
 export async function preparePlugins(
   plugins: readonly AuthPlugin[],
   database: Pick<SessionDatabase, 'db' | 'types' | 'migrates' | 'names' | 'restore'>,
-): Promise<void> {
+): Promise<MigrationReport> {
   const { db, types, migrates = true, names } = database
-  if (migrates) return void (await migratePlugins(plugins, database))
+  if (migrates) return migratePlugins(plugins, database)
   await requireTables(db, types, { tables: await recordTables(plugins, types.engine), names })
+  return { applied: [] }
 }
 
 /** @throws ConfigurationError that names every missing table and column */
