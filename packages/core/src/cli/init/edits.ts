@@ -29,10 +29,9 @@ export function planEdits(edits: readonly Edit[]): { changes: Change[]; byHand: 
     changes: planned.flatMap(({ edit: { path }, before, after }) =>
       isBlocked || after === null ? [] : [{ path, before, after }],
     ),
-    byHand: planned.flatMap(({ edit, after }) => {
-      if (after === null) return [describeEdit(edit, ", which init doesn't recognize")]
-      return isBlocked ? [describeEdit(edit)] : []
-    }),
+    byHand: planned
+      .filter(({ after }) => isBlocked || after === null)
+      .map(({ edit, after }) => describeEdit(edit, after === null ? ", which init doesn't recognize" : '')),
   }
 }
 
@@ -50,7 +49,7 @@ function replaceAll(text: string, { replacements }: Edit): string | null {
   }, text)
 }
 
-function describeEdit({ path, replacements, byHand }: Edit, reason = ''): string {
+function describeEdit({ path, replacements, byHand }: Edit, reason: string): string {
   if (byHand !== undefined) return byHand
   const lines = (text: string | RegExp, sign: string) =>
     String(text)

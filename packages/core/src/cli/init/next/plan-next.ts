@@ -27,28 +27,24 @@ export function planNext(app: DetectedApp): Steps | null {
 
 function planApp(app: DetectedApp, steps: NextSteps): Steps {
   const shared = { ...proxyFiles(app), 'instrumentation.ts': NEXT_FILES['instrumentation.ts'] }
-  const taken = Object.entries(shared).flatMap(([name, text]) => {
-    const path = existingEntry(name)
-    return path === undefined || readIfExists(join(app.folder, name)) === text ? [] : [{ name, path }]
-  })
-  const files = {
+  const files: Record<string, string> = {
     'auth.config.ts': NEXT_FILES['auth.config.ts'],
     'auth.ts': withoutExtensions(FILES['auth.ts'].replace(/^.*\n/, '')),
     ...steps.files,
-    ...Object.fromEntries(
-      Object.entries(shared).filter(([name]) => taken.every((file) => file.name !== name)),
-    ),
+  }
+  const byHand: string[] = []
+  for (const [name, text] of Object.entries(shared)) {
+    const path = existingEntry(name)
+    if (path === undefined || readIfExists(join(app.folder, name)) === text) files[name] = text
+    else {
+      const rename = parse(path).name === parse(name).name ? 'Add' : `Rename it to ${name}, and add`
+      byHand.push(`${path} exists. ${rename} the code of docs/nextjs.md to it.`)
+    }
   }
   return {
     files: Object.entries(files).map(([name, text]) => newFile(join(app.folder, name), text)),
     edits: steps.edits,
-    byHand: [
-      ...taken.map(({ name, path }) => {
-        const rename = parse(path).name === parse(name).name ? 'Add' : `Rename it to ${name}, and add`
-        return `${path} exists. ${rename} the code of docs/nextjs.md to it.`
-      }),
-      ...steps.byHand,
-    ],
+    byHand: [...byHand, ...steps.byHand],
     packages: ['kysely', ...steps.packages],
     command: scriptCommand(app.addPackages, 'dev'),
   }
@@ -57,7 +53,9 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
 /** Returns a file that Next.js runs instead. It allows no `proxy.ts` beside a `middleware.ts`. */
 function existingEntry(file: string): string | undefined {
   const names = file.startsWith('instrumentation') ? ['instrumentation'] : ['proxy', 'middleware']
-  const paths = names.flatMap((name) => ['ts', 'tsx', 'js', 'jsx', 'mjs'].map((ending) => `${name}.${ending}`))
+  const paths = names.flatMap((name) =>
+    ['ts', 'tsx', 'js', 'jsx', 'mjs'].map((ending) => `${name}.${ending}`),
+  )
   return ['src', '.'].flatMap((folder) => paths.map((path) => join(folder, path))).find(existsSync)
 }
 
