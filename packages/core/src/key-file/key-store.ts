@@ -33,7 +33,7 @@ export function envFileStore(path: string, prefix = ''): KeyStore {
     parse: (text) => {
       const signingKeys = process.getBuiltinModule('node:util').parseEnv(text)[names.signingKeys]
       // In a copy of `.env.example`, values are blank.
-      return !signingKeys?.trim() ? null : parseKeyRing(signingKeys, `${names.signingKeys} in ${path}`)
+      return signingKeys?.trim() ? parseKeyRing(signingKeys, `${names.signingKeys} in ${path}`) : null
     },
     format: (ring, text) => {
       const others = text.replace(VARIABLE, (whole, name) =>
@@ -146,8 +146,8 @@ function withDraft<Result>(
 function locked<Result>(path: string, work: () => Result): Result {
   const lock = `${path}.lock`
   try {
-    const since = fs().statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
-    if (Date.now() - since > STALE_LOCK_MS) fs().rmSync(lock, { force: true })
+    const known = fs().statSync(lock, { throwIfNoEntry: false })
+    if (known && Date.now() - known.mtimeMs > STALE_LOCK_MS) fs().rmSync(lock, { force: true })
     fs().closeSync(fs().openSync(lock, 'wx'))
   } catch (cause) {
     throw new ConfigurationError(lockFault(lock, cause), { cause })
