@@ -4,7 +4,7 @@ import { LOCK_TIMEOUT } from '../schema/change-tables.ts'
 import type { AuthKysely } from '../schema/kysely-tables.ts'
 import { quote } from '../schema/mapping.ts'
 import { USER_TABLES } from '../schema/tables.ts'
-import { sqlState } from './drivers/errors.ts'
+import { stateOf } from '../sql-state.ts'
 
 /** The SQLSTATEs of a missing right, and of a statement after Kysely's migrator has caught that error. */
 export const PERMISSION_DENIED = '42501'
@@ -53,11 +53,6 @@ export async function toGrantError(
   const migrated = Object.keys(USER_TABLES).map(quote)
   const problem = await explain(db, { fault: error, schema, tables: [], migrated })
   return problem === null ? error : new ConfigurationError(problem, { cause: error })
-}
-
-/** Returns the SQLSTATE of an error or of its causes. */
-export function stateOf(error: unknown): string | null {
-  return sqlState(error) ?? (error instanceof Error ? stateOf(error.cause) : null)
 }
 
 /** Returns the statements that give the current role the rights to create and change what is needed. */

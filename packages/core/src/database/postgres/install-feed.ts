@@ -6,8 +6,9 @@ import type { AuthKysely } from '../schema/kysely-tables.ts'
 import { quote } from '../schema/mapping.ts'
 import { CREATING, createInternalTables, type MigrationDialect } from '../schema/migrations.ts'
 import { postgresTriggers, type TableTriggers, type WatchedColumns } from '../schema/postgres-triggers.ts'
+import { stateOf } from '../sql-state.ts'
 import { type FeedState, findTables, type NamedTriggers, readFeedState } from './feed-state.ts'
-import { explain, PERMISSION_DENIED, stateOf } from './install-faults.ts'
+import { explain, PERMISSION_DENIED } from './install-faults.ts'
 
 export interface FeedOptions extends WatchedColumns {
   /** If true, a missing right is a warning. @default with a mapping */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { sqlState } from '../sql-state.ts'
 import type { Query, Statement, StatementResult } from './drivers/driver.ts'
-import { sqlState } from './drivers/errors.ts'
 
 /** The name exists on this connection already, or doesn't exist: a pooler has switched the connection. */
 const FOREIGN_NAMES = new Set<unknown>(['42P05', '26000'])

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { stateOf } from '../sql-state.ts'
 import type { AuthKysely } from './kysely-tables.ts'
 import type { Engine } from './mapping.ts'
 
@@ -7,7 +8,7 @@ const LOCK_TIMEOUT_MS = 500
 const DEFAULT_ATTEMPTS = 5
 const MAX_ATTEMPTS = 60
 
-/** PostgreSQL's code for a lock that wasn't free in time. */
+/** The SQLSTATE of a lock that wasn't free in time. */
 export const LOCK_TIMEOUT = '55P03'
 
 export interface LockSettings {
@@ -48,7 +49,7 @@ export async function changeTables<Result>(
         return change(trx)
       })
     } catch (error) {
-      if (!isLockTimeout(error)) throw error
+      if (stateOf(error) !== LOCK_TIMEOUT) throw error
       if (attempts >= lockAttempts) throw new ConfigurationError(HELD, { cause: error })
     }
     await new Promise((resolve) => setTimeout(resolve, LOCK_TIMEOUT_MS))
@@ -57,8 +58,3 @@ export async function changeTables<Result>(
 
 const HELD =
   'Another transaction holds a table that must change. Find it with "select pid, state, query from pg_stat_activity order by xact_start", end it, and try again.'
-
-function isLockTimeout(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return ('code' in error && error.code === LOCK_TIMEOUT) || isLockTimeout(error.cause)
-}

@@ -1,14 +1,9 @@
 import { AuthError, isAuthError } from '../../../protocol/errors.ts'
 import { isConflict } from '../../../session/conflict.ts'
+import { sqlState } from '../../sql-state.ts'
 
 /** Wrong SQL, a value of the wrong type, a broken constraint, or the state of the transaction. */
 const STATEMENT_FAULTS = /^(0A|21|22|23|25P02|2F|34|3B|42|44|P0)/
-
-/** Returns the SQLSTATE of a database error; null for a connection error. */
-export function sqlState(error: unknown): string | null {
-  const code = error instanceof Error && 'code' in error ? error.code : null
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null
-}
 
 /** Returns whether the statement failed, and the connection still works. */
 export function isStatementFault(error: unknown): boolean {
