@@ -6,8 +6,6 @@ import { INTERNAL_TABLES } from '../schema/tables.ts'
 
 /** What a database has of the feed. */
 export interface FeedState {
-  /** Whether the triggers notify this node. */
-  readonly hasTriggers: boolean
   /** Whether this role can use the internal tables. */
   readonly hasTables: boolean
   /** Whether nothing is missing or outdated. */
@@ -34,19 +32,15 @@ export async function readFeedState(db: AuthKysely, { schema, watched }: Wanted)
   const wanted = watched.flatMap(({ table, logFunction, triggers }) =>
     triggers.map(({ name, type }) => ({ table: quote(table), function: logFunction, name, type })),
   )
-  const { rows } = await sql<{ triggers: number; enabled: number; tables: number }>`
-    with trigger as (
-      select t.tgtype = given.type and p.proname = given.function as is_current
+  const { rows } = await sql<{ triggers: number; tables: number }>`
+    select
+      (select count(*)::int4
         from json_to_recordset(${JSON.stringify(wanted)}::json)
           as given ("table" text, function text, name text, type int)
         join pg_trigger t on t.tgrelid = to_regclass(given."table") and t.tgname = given.name
-          and t.tgenabled in ('O', 'A')
-        join pg_proc p on p.oid = t.tgfoid
-        join pg_namespace n on n.oid = p.pronamespace and n.nspname = ${schema}
-    )
-    select
-      (select count(*)::int4 from trigger where is_current) as triggers,
-      (select count(*)::int4 from trigger) as enabled,
+          and t.tgenabled in ('O', 'A') and t.tgtype = given.type
+        join pg_proc p on p.oid = t.tgfoid and p.proname = given.function
+        join pg_namespace n on n.oid = p.pronamespace and n.nspname = ${schema}) as triggers,
       (select count(*)::int4 from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where n.nspname = ${schema} and c.relkind in ('r', 'p')
           and c.relname in (select json_array_elements_text(${JSON.stringify(TABLES)}::json))
@@ -57,8 +51,7 @@ export async function readFeedState(db: AuthKysely, { schema, watched }: Wanted)
   )
   const [found] = rows
   const hasTables = found?.tables === TABLES.length
-  const isComplete = hasTables && found.triggers === wanted.length
-  return { hasTables, hasTriggers: found?.enabled === wanted.length, isComplete }
+  return { hasTables, isComplete: hasTables && found.triggers === wanted.length }
 }
 
 /**

@@ -77,7 +77,7 @@ export function openPostgresStore(
   })
 }
 
-const NO_FEED: FeedState = { hasTables: false, hasTriggers: false, isComplete: false }
+const NO_FEED: FeedState = { hasTables: false, isComplete: false }
 
 const NOT_INSTALLED =
   "sallyport: the internal tables are missing, and an HTTP client can't create them. Open the store once with a URL or a Pool. Until then, each process counts rate limits in its own memory."
