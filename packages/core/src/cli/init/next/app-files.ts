@@ -1,17 +1,12 @@
 import { sep } from 'node:path'
 import { filesIn } from '../detect.ts'
 
-/** A file in the folder `app`. */
-interface AppFile {
-  readonly path: string
-  /** The path from `app` on, without route groups such as `(site)`, which aren't in URLs. */
-  readonly route: string
-}
-
-/** Returns the file whose route matches. */
-export function findAppFile(route: RegExp): AppFile | undefined {
+/**
+ * Returns the path of the file in the folder `app` whose route matches: its path from `app` on, without route
+ * groups such as `(site)`, which aren't in URLs.
+ */
+export function findAppFile(route: RegExp): string | undefined {
   return [...filesIn('.')]
     .map((path) => path.replaceAll(sep, '/'))
-    .map((path) => ({ path, route: path.replace(/^src\//, '').replaceAll(/\([^/]*\)\//g, '') }))
-    .find((file) => route.test(file.route))
+    .find((path) => route.test(path.replace(/^src\//, '').replaceAll(/\([^/]*\)\//g, '')))
 }

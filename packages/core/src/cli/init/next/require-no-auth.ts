@@ -19,6 +19,6 @@ export function requireNoAuth({ packages }: DetectedApp): void {
   const route = findAppFile(packages.has('@trpc/server') ? BESIDE_AUTH : BESIDE_API)
   if (route === undefined) return
   throw new ConfigurationError(
-    `Nothing written: ${route.path} exists, and Next.js allows no other dynamic path beside it. If it signs users in, follow docs/migrating.md. If not, follow docs/nextjs.md#in-an-existing-app.`,
+    `Nothing written: ${route} exists, and Next.js allows no other dynamic path beside it. If it signs users in, follow docs/migrating.md. If not, follow docs/nextjs.md#in-an-existing-app.`,
   )
 }

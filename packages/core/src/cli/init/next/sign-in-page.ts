@@ -7,9 +7,9 @@ const PAGE = /^app\/sign-in\/(?:\[.*\]\/)?page\.[jt]sx?$/
 /** Plans the page for `/sign-in`, unless the app has one. */
 export function planSignIn(): { files: Readonly<Record<string, string>>; byHand: string } {
   const own = findAppFile(PAGE)
-  return own === undefined || readIfExists(own.path) === SIGN_IN_PAGE
+  return own === undefined || readIfExists(own) === SIGN_IN_PAGE
     ? { files: { 'app/sign-in/page.tsx': SIGN_IN_PAGE }, byHand: 'Sign up at /sign-in.' }
-    : { files: {}, byHand: `${own.path} exists. Let it call signInEmail: docs/react.md.` }
+    : { files: {}, byHand: `${own} exists. Let it call signInEmail: docs/react.md.` }
 }
 
 /** A page with email and password. */
