@@ -41,9 +41,7 @@ export async function withDatabase(
   options: DatabaseOptions,
   work: (database: SessionDatabase, applied: readonly string[]) => void | Promise<void>,
 ): Promise<void> {
-  const { database: url = databaseUrl(), auth } = options
-  if (url === undefined)
-    throw usageError('Name the database: pass --database, or set AUTH_DATABASE_URL or DATABASE_URL.')
+  const { database: url = urlInEnvironment('--database'), auth } = options
   const plugins = auth === undefined ? [] : (await loadDefinition(auth)).plugins
   const { preparePlugins } = await import('../database/schema/prepare-tables.ts')
   const database = await openDatabase(url, options).catch(explainMissing)
@@ -64,9 +62,15 @@ async function explainMissing(error: unknown): Promise<never> {
   throw new ConfigurationError(error.message.replace(GENERATE, fix), { cause: error })
 }
 
-/** Returns the URL in the environment. An app that needs `DATABASE_URL` itself sets `AUTH_DATABASE_URL`. */
-export function databaseUrl(): string | undefined {
-  return process.env.AUTH_DATABASE_URL || process.env.DATABASE_URL || undefined
+/**
+ * Returns the URL in the environment. An app that needs `DATABASE_URL` itself sets `AUTH_DATABASE_URL`.
+ * @param options the options that name the database
+ * @throws CommanderError without a URL
+ */
+export function urlInEnvironment(options: string): string {
+  const url = process.env.AUTH_DATABASE_URL || process.env.DATABASE_URL
+  if (url) return url
+  throw usageError(`Name the database: pass ${options}, or set AUTH_DATABASE_URL or DATABASE_URL.`)
 }
 
 export function isPostgresUrl(url: string): boolean {

@@ -3,7 +3,7 @@ import { Argument, type Command, CommanderError } from 'commander'
 import type { Problem } from '../database/schema/inspect.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { isSecureUrl } from '../protocol/settings.ts'
-import { databaseUrl } from './database.ts'
+import { urlInEnvironment } from './database.ts'
 import type { Violation } from './doctor/boundary.ts'
 import { explain, usageError } from './errors.ts'
 import { loadDefinition, requirePackage } from './load-definition.ts'
@@ -140,11 +140,7 @@ function urlOf({ context, database }: DoctorOptions, isContextNamed: boolean): s
   if (typeof database === 'string') return database
   if (isContextNamed)
     throw usageError(`${context} opens no database when it is imported. Pass --database <url>.`)
-  const url = databaseUrl()
-  if (url !== undefined) return url
-  throw usageError(
-    'Name the database: pass --context <path> or --database <url>, or set AUTH_DATABASE_URL or DATABASE_URL.',
-  )
+  return urlInEnvironment('--context <path> or --database <url>')
 }
 
 /** @throws CommanderError if the file that an option names doesn't exist */

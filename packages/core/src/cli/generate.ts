@@ -3,8 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Engine } from '../database/schema/mapping.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
-import { databaseUrl, isPostgresUrl } from './database.ts'
-import { usageError } from './errors.ts'
+import { isPostgresUrl, urlInEnvironment } from './database.ts'
 import { databaseFile } from './generate/database-file.ts'
 import type { SchemaName } from './generate/schemas.ts'
 import { loadDefinition } from './load-definition.ts'
@@ -69,14 +68,9 @@ async function generate({ auth, schema, check, out, ...options }: GenerateOption
 
 /** @throws CommanderError if the environment doesn't name the database */
 function dialectOf(schema: SchemaName): Engine {
-  const url = databaseUrl()
   // Kysely's types are the same for both.
   if (schema === 'kysely') return 'sqlite'
-  if (url === undefined)
-    throw usageError(
-      'Name the database of the schema: pass --dialect, or set AUTH_DATABASE_URL or DATABASE_URL.',
-    )
-  return isPostgresUrl(url) ? 'postgres' : 'sqlite'
+  return isPostgresUrl(urlInEnvironment('--dialect')) ? 'postgres' : 'sqlite'
 }
 
 const NOTHING_ADDED = databaseFile({ user: {}, session: {} }, {})

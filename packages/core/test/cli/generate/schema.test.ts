@@ -112,7 +112,7 @@ describe('sallyport generate --schema', () => {
     const { code, stderr } = await generate(root, '--schema drizzle')
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'Name the database of the schema: pass --dialect, or set AUTH_DATABASE_URL or DATABASE_URL.\n',
+      stderr: 'Name the database: pass --dialect, or set AUTH_DATABASE_URL or DATABASE_URL.\n',
     })
   })
 
