@@ -12,7 +12,7 @@ import type { LookupConnection, PostgresDriver, Statement, StatementResult } fro
 import { orUnavailable } from './drivers/errors.ts'
 import { onPrimary } from './drivers/primary.ts'
 import { type LookupQueue, type LookupResult, lookupQueue, unavailable } from './lookup-queue.ts'
-import { rowSecurity } from './row-security.ts'
+import { requireAllRows } from './row-security.ts'
 import { sharedLookups } from './shared-lookups.ts'
 import { statementName } from './statement-names.ts'
 
@@ -62,7 +62,6 @@ export function postgresLookups(
   const batch = statementOf(batchStatement(sql, ids))
   const added = addedLists(columns)
   const dedicated = limits.parallel === 1 ? driver.openLookups : undefined
-  const { requireAllRows } = rowSecurity(driver, { sql, columns })
 
   function run<Row>(
     { lookUp }: LookupConnection,
@@ -78,7 +77,7 @@ export function postgresLookups(
   /** Returns the result of lookups that found nothing. Found sessions don't wait for it. */
   function missing({ query, rejectsHiddenRows }: LookupConnection): null | Promise<null> {
     if (rejectsHiddenRows) return null
-    const checked = withDeadline(requireAllRows(query), timeoutMs).then(
+    const checked = withDeadline(requireAllRows({ ...driver, query }, { sql, columns }), timeoutMs).then(
       () => null,
       (error: unknown) => {
         throw unavailable(error)
@@ -134,7 +133,6 @@ export function postgresTokens(
   lookup: SessionLocks,
   mapping?: StoreMapping,
 ): SessionStore['findToken'] {
-  const { requireAllRows } = rowSecurity(driver, lookup)
   const text = `${tokenStatement('postgres', mapping)}$1`
   const name = statementName('token', text)
   return async (sessionId) => {
@@ -142,7 +140,7 @@ export function postgresTokens(
     const { rows } = await orUnavailable(driver.query<SessionToken>({ name, text, values: [sessionId] }))
     const [row] = rows
     if (row === undefined) {
-      await requireAllRows()
+      await requireAllRows(driver, lookup)
       return null
     }
     // The driver reads `infinity` as a number.

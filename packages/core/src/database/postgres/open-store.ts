@@ -14,7 +14,7 @@ import type { FeedState } from './feed-state.ts'
 import { readIdTypes } from './ids.ts'
 import { installFeed } from './install-feed.ts'
 import { openNode, startNode, watchNode } from './node.ts'
-import { rowSecurity } from './row-security.ts'
+import { checkRowSecurity } from './row-security.ts'
 
 /**
  * Opens Step 2, the feed, and the rate limits on tables that another library owns, such as Better Auth's. It
@@ -47,7 +47,7 @@ export function openPostgresStore(
         const { rows } = await query<Row>({ text: statement })
         return rows[0]
       })
-      await rowSecurity(connector.driver, tables).check()
+      await checkRowSecurity(connector.driver, tables)
     }
     const expected = expectedOfStore(types, options)
     await offerInspection({ db: kysely, expectedWith: () => expected, check })

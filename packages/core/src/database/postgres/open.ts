@@ -14,7 +14,7 @@ import { postgresTokens } from './find-session.ts'
 import { toGrantError } from './install-faults.ts'
 import { installFeed } from './install-feed.ts'
 import { openNode, startNode, watchNode } from './node.ts'
-import { rowSecurity } from './row-security.ts'
+import { checkRowSecurity } from './row-security.ts'
 
 /**
  * Opens a PostgreSQL database of version 14 or later, and migrates its tables. Every node opens it, and
@@ -40,7 +40,7 @@ export async function openPostgres(
     async ({ kysely, connector, types, restorer }) => {
       const ids = { session: 'text', user: 'text' } as const
       const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
-      const { check } = rowSecurity(connector.driver, lookup)
+      const check = () => checkRowSecurity(connector.driver, lookup)
       const expectedWith = (pluginTables: Tables = {}) =>
         expectedOfDatabase(types, { pluginTables, columns, migrates, names })
       await offerInspection({ db: kysely, expectedWith, check })

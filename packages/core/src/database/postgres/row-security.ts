@@ -3,49 +3,41 @@ import { NO_COLUMNS } from '../../session/added-columns.ts'
 import type { SessionLocks } from '../find-session-sql.ts'
 import { foreignTables } from '../schema/foreign-tables.ts'
 import { quote } from '../schema/mapping.ts'
-import type { PostgresDriver, Query } from './drivers/driver.ts'
+import type { PostgresDriver } from './drivers/driver.ts'
 import { PERMISSION_DENIED } from './install-faults.ts'
 
-interface RowSecurity {
-  /** @throws ConfigurationError if row-level security can hide rows of the tables from the role */
-  check(): Promise<void>
-  /**
-   * Call this when a row isn't found, since it may only be hidden.
-   * @throws an error as PostgreSQL throws it with `row_security = off`
-   */
-  requireAllRows(query?: Query): Promise<void>
+type Driver = Pick<PostgresDriver, 'query' | 'openLookups'>
+
+/** @throws ConfigurationError if row-level security can hide rows of the tables from the role */
+export async function checkRowSecurity(driver: Driver, tables: SessionLocks): Promise<void> {
+  const problem = await findProblem(driver, tables)
+  if (problem !== null) throw new ConfigurationError(problem)
 }
 
 /**
- * Tells missing rows from hidden ones. A policy that shows and changes all rows is accepted, but not with a
- * URL: there, lookups run with `row_security = off`, which rejects every policy.
+ * Call this when a row isn't found, since it may only be hidden.
+ * @throws an error as PostgreSQL throws it with `row_security = off`
  */
-export function rowSecurity(
-  driver: Pick<PostgresDriver, 'query' | 'openLookups'>,
+export async function requireAllRows(driver: Driver, tables: SessionLocks): Promise<void> {
+  const problem = await findProblem(driver, tables)
+  if (problem !== null) throw Object.assign(new Error(problem), { code: PERMISSION_DENIED })
+}
+
+/**
+ * Accepts a policy that shows and changes all rows, but not with a URL: there, lookups run with
+ * `row_security = off`, which rejects every policy.
+ */
+async function findProblem(
+  { query, openLookups }: Driver,
   { sql: { session, user }, columns = NO_COLUMNS }: SessionLocks,
-): RowSecurity {
+): Promise<string | null> {
   const foreign = foreignTables(columns).map(({ table }) => quote(table))
-  const tables = JSON.stringify([session.table, user.table, ...foreign])
-  const values = [tables, driver.openLookups === undefined]
-
-  async function findProblem(query: Query): Promise<string | null> {
-    const { rows } = await query<{ table: string; role: string }>({ text: HIDDEN, values })
-    const [found] = rows
-    if (found === undefined) return null
-    const { table, role } = found
-    return `Row-level security can hide rows of the table ${table} from the role ${role}. Run "alter role ${role} bypassrls", connect as the owner of the table, or run "alter table ${table} disable row level security".`
-  }
-
-  return {
-    async check() {
-      const problem = await findProblem(driver.query)
-      if (problem !== null) throw new ConfigurationError(problem)
-    },
-    async requireAllRows(query = driver.query) {
-      const problem = await findProblem(query)
-      if (problem !== null) throw Object.assign(new Error(problem), { code: PERMISSION_DENIED })
-    },
-  }
+  const values = [JSON.stringify([session.table, user.table, ...foreign]), openLookups === undefined]
+  const { rows } = await query<{ table: string; role: string }>({ text: HIDDEN, values })
+  const [found] = rows
+  if (found === undefined) return null
+  const { table, role } = found
+  return `Row-level security can hide rows of the table ${table} from the role ${role}. Run "alter role ${role} bypassrls", connect as the owner of the table, or run "alter table ${table} disable row level security".`
 }
 
 /** The tables of which the role can't see all rows, or change all if it may change some. */
