@@ -13,7 +13,7 @@ export function textOf(value: unknown, ...path: readonly (string | symbol)[]): s
   return typeof member === 'string' ? member : undefined
 }
 
-/** Returns the engine of Better Auth's database, or null if an adapter doesn't say which. */
+/** Returns the engine of Better Auth's database; null for another one, or if an adapter doesn't say which. */
 export function engineOf(adapter: object): 'postgres' | 'sqlite' | 'mysql' | null {
   const provider = textOf(adapter, 'options', 'provider') ?? textOf(adapter, 'options', 'type') ?? ''
   if (/^(pg|postgres)/.test(provider)) return 'postgres'
