@@ -111,6 +111,32 @@ describe('init in a Next.js app with the files of the guide of tRPC', () => {
     expect((await host.run(['init', '--yes'], { cwd: app })).stdout).toContain('Nothing to write.')
   })
 
+  test('recognizes a context that takes the headers', async ({ expect }) => {
+    const headers = '(opts: { headers: Headers })'
+    const pageContext = `async () =>
+    createTRPCContext({
+      headers: await headers(),
+    })`
+    const { stdout, files } = await init({
+      [ROUTE_FILE]: GUIDE[ROUTE_FILE].replace(
+        'createContext: createTRPCContext',
+        'createContext: () => createTRPCContext({ headers: req.headers }),',
+      ),
+      'src/trpc/init.ts': GUIDE['src/trpc/init.ts'].replace('cache(async () => {', `async ${headers} => {`),
+      'src/trpc/server.tsx': `${GUIDE['src/trpc/server.tsx'].replace('ctx: createTRPCContext', `ctx: ${pageContext}`)}
+export const caller = appRouter.createCaller(${pageContext},
+)
+`,
+    })
+    expect(stdout).not.toContain("doesn't recognize")
+    expect(files['src/server/next.ts']).toContain('(request) => createTRPCContext(createContext(request))')
+    expect(files['src/trpc/init.ts']).toContain(
+      'async (opts: RequestContext) => {\n  return { ...opts, theme',
+    )
+    expect(files['src/trpc/server.tsx']).toContain('ctx: pageContext, router')
+    expect(files['src/trpc/server.tsx']).toContain('appRouter.createCaller(pageContext)\n')
+  })
+
   test('leaves a sign-in page in a route group to the user', async ({ expect }) => {
     const { stdout, files } = await init({ 'src/app/(auth)/sign-in/page.tsx': '// mine\n' })
     expect(stdout).toContain('- src/app/(auth)/sign-in/page.tsx exists.')

@@ -19,7 +19,7 @@ export interface Route {
 const OPTIONS = /\bfetchRequestHandler\(\{([\s\S]*)\}\);?\s*\}?;?\s*export\b/
 /** The options that `createNextAuth` replaces, with their comments. */
 const REPLACED =
-  /(?:\/\*(?:(?!\*\/)[\s\S])*\*\/\s*)?\b(?:req|router: \w+|endpoint: ["']\/api\/trpc["']|createContext(?:: (?:\w+|\(\) => \w+\(\)|\(\) => \(\{\}\)))?)\s*(?:,|$)\s*/g
+  /(?:\/\*(?:(?!\*\/)[\s\S])*\*\/\s*)?\b(?:req|router: \w+|endpoint: ["']\/api\/trpc["']|createContext(?:: (?:\w+|\(\) => \w+\((?:\{\s*headers: req\.headers,?\s*\})?\)|\(\) => \(\{\}\)))?)\s*(?:,|$)\s*/g
 const IMPORT = /^import (?:type )?\{([^}]*)\} from ["']([^"']+)["']/gm
 const ADAPTERS = new Set(['@trpc/server/adapters/fetch', 'next/server'])
 

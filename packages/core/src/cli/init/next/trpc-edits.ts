@@ -4,7 +4,7 @@ import { contextEdit } from './context-edit.ts'
 import { addImports, replaceMatch } from './replace-match.ts'
 import type { Named, Route } from './route.ts'
 import { routerEdit } from './router-edit.ts'
-import { specifierOf, type TrpcFiles } from './trpc-files.ts'
+import { PAGE_CALLER, PAGE_CONTEXT, specifierOf, type TrpcFiles } from './trpc-files.ts'
 import { providerName, queryClientEdit, userProviderEdit } from './user-provider-edit.ts'
 
 /** Serves the router, and the auth endpoints. */
@@ -49,7 +49,10 @@ function pagesEdit({ path, text }: Source, server: string): Edit {
     done: 'pageContext',
     replacements: [
       addImports(text, [`import { pageContext } from '${specifierOf(path, server)}'`]),
-      replaceMatch(text, [/\bctx: \w+,/, 'ctx: createTRPCContext,'], () => 'ctx: pageContext,'),
+      replaceMatch(text, [PAGE_CONTEXT, 'ctx: createTRPCContext,'], () => 'ctx: pageContext,'),
+      ...(PAGE_CALLER.test(text)
+        ? [replaceMatch(text, [PAGE_CALLER, ''], () => 'createCaller(pageContext)')]
+        : []),
     ],
   }
 }

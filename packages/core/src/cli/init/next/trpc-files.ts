@@ -16,6 +16,13 @@ export interface TrpcFiles {
   readonly layout: Source | null
 }
 
+/** The function of the app that creates the context of a page, as tRPC's guide passes it. */
+const CONTEXT = '(?:async \\(\\) =>\\s*\\w+\\(\\{\\s*headers: await headers\\(\\),?\\s*\\}\\)|\\w+)'
+export const PAGE_CONTEXT: RegExp = new RegExp(`\\bctx: ${CONTEXT},`)
+/** The caller for server components, which an app may not have. */
+export const PAGE_CALLER: RegExp = new RegExp(`\\bcreateCaller\\(\\s*${CONTEXT},?\\s*\\)`)
+const PAGE_PROXY = new RegExp(`\\bcreateTRPCOptionsProxy\\([\\s\\S]*${PAGE_CONTEXT.source}`)
+
 export function findTrpcFiles(folder: string): TrpcFiles {
   const sources = [...filesIn(folder)].filter((path) => SOURCE.test(path)).map(readSource)
   const routes = sources.filter(({ path }) => !relative(join(folder, 'app/api/trpc'), path).startsWith('..'))
@@ -24,7 +31,7 @@ export function findTrpcFiles(folder: string): TrpcFiles {
     router: findSource(sources, /\binitTRPC\b[\s\S]*\.create\(/),
     provider: findSource(sources, /^['"]use client['"][\s\S]*\bhttpBatch(Stream)?Link\(/),
     queryClient: findSource(sources, /\bnew QueryClient\(/),
-    pages: findSource(sources, /\bcreateTRPCOptionsProxy\([\s\S]*\bctx: \w+,/),
+    pages: findSource(sources, PAGE_PROXY),
     layout: sources.find(({ path }) => path === join(folder, 'app/layout.tsx')) ?? null,
   }
 }
