@@ -40,7 +40,7 @@ export function addPages(app: Hono): void {
 
   app.get('/', (c) => c.redirect('/notes'))
 
-  for (const path of ['/sign-in', '/sign-up', '/forgot-password'] as const)
+  for (const path of ['/sign-in', '/sign-up', '/sign-out', '/forgot-password'] as const)
     app.post(path, bodyLimit({ maxSize: MAX_PAYLOAD_BYTES }), (c) => receiveForm(c, path))
 
   app.get('*', (c) => renderPage(c))

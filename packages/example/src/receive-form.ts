@@ -6,7 +6,7 @@ import { remoteAddress } from './remote-address.ts'
 import { renderPage } from './render-page.ts'
 import { inputMessage } from './web/ui/input-message.ts'
 
-export type FormPath = '/sign-in' | '/sign-up' | '/forgot-password'
+export type FormPath = '/sign-in' | '/sign-up' | '/sign-out' | '/forgot-password'
 
 /**
  * Handles a form of a browser without JavaScript: calls the endpoint, then redirects or shows the error on
@@ -37,13 +37,14 @@ interface FormCall {
   readonly remoteAddress: string | undefined
 }
 
-/** Returns the headers that sign the browser in; null if the form doesn't sign in. */
+/** Returns the headers that sign the browser in or out; null for the other form. */
 async function callEndpoint(path: FormPath, { form, ...options }: FormCall): Promise<Headers | null> {
   const email = form.get('email') ?? ''
   const password = form.get('password') ?? ''
   const name = form.get('name') ?? ''
   if (path === '/sign-in') return (await auth.api.signInEmail({ email, password, ...options })).headers
   if (path === '/sign-up') return (await auth.api.signUpEmail({ name, email, password, ...options })).headers
+  if (path === '/sign-out') return (await auth.api.signOut(options)).headers
   await auth.api.requestPasswordReset({ email, ...options })
   return null
 }

@@ -65,6 +65,25 @@ test.each([
   expect(response.headers.getSetCookie()).toEqual([])
 })
 
+test('/sign-out ends the session, clears the cookies, and redirects', async () => {
+  const cookie = (await post('/sign-in', GRACE)).headers
+    .getSetCookie()
+    .map((each) => each.split(';')[0])
+    .join('; ')
+  const rejected = await post('/sign-out', {}, { cookie, origin: 'https://evil.example' })
+  expect(rejected.status).toBe(403)
+  expect(await rejected.text()).toContain('This origin is not allowed')
+  const response = await post('/sign-out', {}, { ...OWN, cookie })
+  expect(response.status).toBe(303)
+  expect(response.headers.get('location')).toBe('/notes')
+  expect(response.headers.getSetCookie()).toEqual([
+    expect.stringMatching(/^service\.jwt=;.*Max-Age=0/),
+    expect.stringMatching(/^service\.session=;.*Max-Age=0/),
+  ])
+  const page = await app.send(new Request(`${BASE_URL}/sessions`, { headers: { cookie } }))
+  expect(await page.text()).not.toContain('This browser')
+})
+
 test('a body over the limit is rejected', async () => {
   const response = await post('/sign-in', { ...GRACE, name: 'x'.repeat(70_000) })
   expect(response.status).toBe(413)

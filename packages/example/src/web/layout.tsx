@@ -1,20 +1,23 @@
-import { Button, IconButton, Text } from '@radix-ui/themes'
+import { IconButton, Text } from '@radix-ui/themes'
 import { SignedIn } from '@sallyport/trpc/react'
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'react-router'
 import { useAppAuth, useIsBanned, useTRPC } from './clients.ts'
+import { useFormResult } from './form-result.ts'
 import { Navigation } from './navigation.tsx'
 import { toggleAppearance } from './ui/appearance.ts'
 import { ConfirmDialog } from './ui/confirm-dialog.tsx'
 import { Logo } from './ui/logo.tsx'
 import { Problem } from './ui/problem.tsx'
+import { SignOut } from './ui/sign-out.tsx'
 import { useLive } from './use-live.ts'
 
 /** The header and the frame of every page. */
 export function Layout({ children }: { readonly children: ReactNode }) {
   const { error } = useAppAuth()
   const isBanned = useIsBanned()
+  const signedOut = useFormResult('/sign-out')
   const { pathname } = useLocation()
   const main = useRef<HTMLElement>(null)
   const before = useRef(pathname)
@@ -43,7 +46,7 @@ export function Layout({ children }: { readonly children: ReactNode }) {
       </header>
       <main className="page" id="main" ref={main} tabIndex={-1}>
         {/* Such as an unreachable server. The page stays usable. */}
-        {!isBanned && <Problem error={error} />}
+        {!isBanned && <Problem error={error ?? signedOut?.message} />}
         {children}
       </main>
     </>
@@ -52,7 +55,6 @@ export function Layout({ children }: { readonly children: ReactNode }) {
 
 /** The user, the sign-out, and what every page needs while a user is signed in. */
 function UserMenu() {
-  const { signOut } = useAppAuth()
   const trpc = useTRPC()
   const { data: me } = useQuery(trpc.me.queryOptions())
   useLive()
@@ -61,9 +63,7 @@ function UserMenu() {
       <Text size="2" color="gray" className="user-email">
         {me?.isAnonymous ? 'No account yet' : me?.email}
       </Text>
-      <Button size="1" variant="soft" color="gray" onClick={() => void signOut()}>
-        Sign out
-      </Button>
+      <SignOut size="1" />
       <ConfirmDialog />
     </>
   )

@@ -29,6 +29,8 @@ describe('without JavaScript', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByText('This browser', { exact: true }).waitFor()
     expect(new URL(page.url()).pathname).toBe('/sessions')
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   })
 
   test('a guest signs up, after an email that is taken', async () => {

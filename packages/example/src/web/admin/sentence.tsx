@@ -6,12 +6,14 @@ import { BanEnd } from './ban-end.tsx'
 /** Describes an audit record in a sentence. */
 export function sentenceOf(record: AuditRecord): ReactNode {
   const { type, userId, detail, address } = record
-  const user = record.email ?? (userId === null ? 'An unknown user' : 'A deleted user')
+  const user = record.email ?? (userId === null ? 'an unknown user' : 'a deleted user')
+  // At the start of a sentence. An email stays as it is.
+  const subject = record.email ?? user.replace('a', 'A')
   const from = address === null ? '' : ` from ${address}`
   const by = record.actorEmail === null ? '' : ` by ${record.actorEmail}`
   switch (type) {
     case 'session.created':
-      return `${user} signed in${from}${detail.knownDevice === false ? ' on a new device' : ''}.`
+      return `${subject} signed in${from}${detail.knownDevice === false ? ' on a new device' : ''}.`
     case 'session.refreshed':
       return `A session of ${user} was extended.`
     case 'session.revoked':
@@ -19,13 +21,13 @@ export function sentenceOf(record: AuditRecord): ReactNode {
     case 'session.expired':
       return `An expired session of ${user} was removed.`
     case 'user.created':
-      return `${user} was created${by}.`
+      return `${subject} was created${by}.`
     case 'user.deleted':
-      return `${user} was deleted${by}.`
+      return `${subject} was deleted${by}.`
     case 'user.banned':
       return (
         <>
-          {user} was banned{by} <BanEnd until={detail.expiresAt} />
+          {subject} was banned{by} <BanEnd until={detail.expiresAt} />
           {detail.reason !== null && `: ${detail.reason}`}.
         </>
       )
@@ -34,15 +36,15 @@ export function sentenceOf(record: AuditRecord): ReactNode {
     case 'user.role-changed':
       return `The role of ${user} was changed from ${detail.from} to ${detail.to}${by}.`
     case 'user.updated':
-      return `${user} changed their profile: ${Object.keys(Object(detail.to)).join(', ')}.`
+      return `${subject} changed their profile: ${Object.keys(Object(detail.to)).join(', ')}.`
     case 'user.verified':
-      return `${user} confirmed ${detail.email}.`
+      return `${subject} confirmed ${detail.email}.`
     case 'verification.requested':
-      return `${user} requested a link to confirm their email${from}.`
+      return `${subject} requested a link to confirm their email${from}.`
     case 'recovery.requested':
       return `A new password for ${record.email ?? 'an unknown account'} was requested${from}.`
     case 'user.email-change-requested':
-      return `${user} requested to change their email to ${detail.to}${from}.`
+      return `${subject} requested to change their email to ${detail.to}${from}.`
     case 'user.email-changed':
       return `The email of ${user} was changed from ${detail.from} to ${detail.to}.`
     case 'user.email-change-undone':
@@ -58,57 +60,57 @@ export function sentenceOf(record: AuditRecord): ReactNode {
     case 'admin.audit-read':
       return `${record.actorEmail} read the audit trail.`
     case 'user.password-changed':
-      return `${user} changed their password.`
+      return `${subject} changed their password.`
     case 'sign-in.failed':
       return `A sign-in of ${user} failed${from}: ${FAILURES[`${detail.reason}`] ?? detail.reason}.`
     case 'organization:created':
-      return `${user} created an organization.`
+      return `${subject} created an organization.`
     case 'organization:updated':
       return `${record.actorEmail} changed an organization.`
     case 'organization:deleted':
       return `${record.actorEmail} deleted an organization.`
     case 'organization:activated':
-      return `${user} switched to another organization.`
+      return `${subject} switched to another organization.`
     case 'organization:invitation-created':
       return `${record.actorEmail} created an invitation.`
     case 'organization:invitation-canceled':
       return `${record.actorEmail} canceled an invitation.`
     case 'organization:member-added':
-      return `${user} joined an organization.`
+      return `${subject} joined an organization.`
     case 'organization:member-removed':
-      return `${user} ${by === '' ? 'left' : 'was removed from'} an organization${by}.`
+      return `${subject} ${by === '' ? 'left' : 'was removed from'} an organization${by}.`
     case 'organization:role-changed':
       return `The role of ${user} in an organization was changed${by}.`
     case 'user.factors-reset':
       return `The second factors of ${user} were removed${by}: ${detail.reason}.`
     case 'email-password:username-changed':
-      return `${user} chose the username "${detail.to}".`
+      return `${subject} chose the username "${detail.to}".`
     case 'email-password:sign-up-taken':
       return `A visitor tried to sign up with the email of ${user}${from}.`
     case 'email-code:requested':
       return `A sign-in code for ${record.email ?? 'an unknown account'} was requested${from}.`
     case 'anonymous:upgraded':
-      return `${user} created an account and kept their data.`
+      return `${subject} created an account and kept their data.`
     case 'oauth:account-linked':
-      return `${user} linked the provider "${detail.provider}".`
+      return `${subject} linked the provider "${detail.provider}".`
     case 'oauth:account-unlinked':
-      return `${user} unlinked the provider "${detail.provider}".`
+      return `${subject} unlinked the provider "${detail.provider}".`
     case 'passkeys:added':
-      return `${user} added the passkey "${detail.name}".`
+      return `${subject} added the passkey "${detail.name}".`
     case 'passkeys:removed':
-      return `${user} removed the passkey "${detail.name}".`
+      return `${subject} removed the passkey "${detail.name}".`
     case 'passkeys:counter-regressed':
       return `A passkey of ${user} was rejected: there may be a copy of its device.`
     case 'totp:enabled':
-      return `${user} set up an authenticator app.`
+      return `${subject} set up an authenticator app.`
     case 'totp:disabled':
-      return `${user} removed their authenticator app.`
+      return `${subject} removed their authenticator app.`
     case 'totp:recovery-codes-created':
-      return `${user} created new recovery codes.`
+      return `${subject} created new recovery codes.`
     case 'session.version-changed':
       return `A session of ${user} got new credentials.`
     default:
-      return `${user}: ${type}${by}.`
+      return `${subject}: ${type}${by}.`
   }
 }
 

@@ -21,7 +21,7 @@ export function AddNote() {
       }
     >
       <Flex gap="3" align="end">
-        <Field label="New note" name="text" autoComplete="off" required />
+        <Field label="New note" name="text" autoComplete="off" maxLength={2_000} required />
         <ActionButton type="submit" isPending={add.isPending}>
           Add
         </ActionButton>

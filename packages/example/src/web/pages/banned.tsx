@@ -3,6 +3,7 @@ import { useEffect } from 'react'
 import { useAppAuth } from '../clients.ts'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
+import { SignOut } from '../ui/sign-out.tsx'
 
 /** The client itself checks only when the page gets the focus. */
 const CHECK_INTERVAL_MS = 3_000
@@ -35,7 +36,7 @@ export function BanNotice() {
 }
 
 function BanActions() {
-  const { refresh, signOut } = useAppAuth()
+  const { refresh } = useAppAuth()
   useEffect(() => {
     const timer = setInterval(() => document.hidden || void refresh(), CHECK_INTERVAL_MS)
     return () => clearInterval(timer)
@@ -43,9 +44,7 @@ function BanActions() {
   return (
     <Flex gap="3" my="4">
       <Button onClick={() => void refresh()}>Try again</Button>
-      <Button variant="soft" color="gray" onClick={() => void signOut()}>
-        Sign out
-      </Button>
+      <SignOut />
     </Flex>
   )
 }

@@ -1,5 +1,5 @@
 const MESSAGES: Readonly<Record<string, string>> = {
-  name: 'Enter a name of 1 to 100 characters.',
+  name: 'Enter a name of 1 to 100 characters, without links.',
   email: 'Enter a valid email address.',
   username: 'Enter a username of 3 to 30 letters and digits, with "_", "-", or "." between them.',
   password: 'Enter a password of 8 to 256 characters.',
