@@ -272,6 +272,10 @@ describe("the app's own createContext passes its options on", () => {
       'createContext = ({ req, res, info }: Options) => ({ ...authContext({ req, res, info }) })',
     ],
     [
+      'createContext = ({ req, res }: Options) => ({}) // no context',
+      'createContext = ({ req, res, info }: Options) => ({ ...authContext({ req, res, info }) }) // no context',
+    ],
+    [
       'function createContext(opts: A | B) {\n  const a = f(opts)\n  return {\n    a,\n  }\n}',
       'function createContext(opts: A | B) {\n  const a = f(opts)\n  return {\n    ...authContext(opts),\n    a,\n  }\n}',
     ],
@@ -317,6 +321,14 @@ describe('init leaves an app unchanged, and lists the steps, if the server', () 
     ],
     ['has a database in the context', replace('src/context.ts', '() => ({})', '() => ({ db })')],
     ['has a context of two parameters', replace('src/context.ts', '() => ({})', '(a: A, b: B) => ({})')],
+    [
+      'has a context with two results',
+      replace(
+        'src/context.ts',
+        '() => ({})',
+        '() => {\n  if (a) {\n    return { b }\n  }\n  return { c }\n}',
+      ),
+    ],
     ['has a context with a type', replace('src/context.ts', '() => ({})', '(): Context => ({})')],
   ] satisfies [string, (files: Readonly<Record<string, string>>) => Record<string, string>][])(
     '%s',

@@ -178,13 +178,22 @@ export const caller = appRouter.createCaller(${pageContext},
     expect(Object.keys(files)).not.toContain('src/server/next.ts')
   })
 
-  test('leaves a context that uses the request to the user, and shows the lines', async ({ expect }) => {
-    const text = GUIDE['src/trpc/init.ts']
-      .replace('async () => {', 'async (opts: FetchCreateContextFnOptions) => {')
-      .replace("'dark'", "opts.req.headers.get('theme')")
-    const { stdout, files } = await init({ 'src/trpc/init.ts': text })
-    expect(files['src/trpc/init.ts']).toBe(text)
-    expect(stdout).toContain("- Edit src/trpc/init.ts, which init doesn't recognize:\n")
-    expect(stdout).toContain('    + createTRPCContext(opts: RequestContext) { return { ...opts, ')
-  })
+  const { 'src/trpc/init.ts': context } = GUIDE
+  test.for([
+    [
+      'uses the request',
+      context
+        .replace('async () => {', 'async (opts: FetchCreateContextFnOptions) => {')
+        .replace("'dark'", "opts.req.headers.get('theme')"),
+    ],
+    ['has two results', context.replace('  return', "  if (isBot) return { theme: 'light' }\n  return")],
+  ] as const)(
+    'leaves a context that %s to the user, and shows the lines',
+    async ([_name, text], { expect }) => {
+      const { stdout, files } = await init({ 'src/trpc/init.ts': text })
+      expect(files['src/trpc/init.ts']).toBe(text)
+      expect(stdout).toContain("- Edit src/trpc/init.ts, which init doesn't recognize:\n")
+      expect(stdout).toContain('    + createTRPCContext(opts: RequestContext) { return { ...opts, ')
+    },
+  )
 })

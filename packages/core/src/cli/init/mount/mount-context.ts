@@ -16,7 +16,9 @@ export function addToContext(text: string): { replacements: Replacement[]; needs
   const { start = '', parameter = '', arrow = '', body = '' } = head.groups ?? {}
   const passed = passOptions(parameter)
   const rest = text.slice(head.index + head[0].length)
-  const end = rest.search(/^[ \t]*\}\)?;?$|\}\);?$/m)
+  const [indent = ''] = /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', head.index) + 1)) ?? []
+  const close = body === '({' ? '\\}\\)' : `^${indent}\\}`
+  const end = rest.search(new RegExp(`${close};?(?: *//.*)?$`, 'm'))
   const code = end === -1 ? null : rest.slice(0, end)
   // Other members or results of the app could replace our members.
   if (passed === null || code === null || /\b(?:db|auth)\b/.test(code)) return null

@@ -19,9 +19,13 @@ export function contextEdit({ path, text }: Source, { name, contextPath }: Conte
   const creator = new RegExp(
     `(${start})(?:(\\w+)\\??: (?:${TYPE}))?\\)([\\s\\S]*?(?:\\breturn |=> \\()\\{)(\\s*)`,
   )
-  const [, , parameter = 'opts'] = creator.exec(text) ?? []
-  // A page has no request.
-  const usesRequest = new RegExp(`\\b${parameter}\\.(req|resHeaders|info)\\b`).test(text)
+  const found = creator.exec(text)
+  const parameter = found?.[2] ?? 'opts'
+  const [code = ''] = text.slice(found?.index).split(/^\}/m)
+  // A page has no request. Each result would need the edit.
+  const isUnknown =
+    new RegExp(`\\b${parameter}\\.(req|resHeaders|info)\\b`).test(text) ||
+    (code.match(/\breturn\b/g)?.length ?? 0) > 1
   const spread = text.includes(`...${parameter},`) ? '' : `...${parameter},`
   const ours = `import type { Context as RequestContext } from '${specifierOf(path, contextPath)}'`
   return {
@@ -29,7 +33,7 @@ export function contextEdit({ path, text }: Source, { name, contextPath }: Conte
     done: ': RequestContext)',
     replacements: [
       ADAPTER.test(text) ? replaceMatch(text, [ADAPTER, ''], () => ours) : addImports(text, [ours]),
-      replaceMatch(usesRequest ? '' : text, [creator, `${name}(${parameter}) { return {`], (match) => {
+      replaceMatch(isUnknown ? '' : text, [creator, `${name}(${parameter}) { return {`], (match) => {
         const [, before = `${name}(`, , body = ' { return {', space = ' '] = match
         return `${before}${parameter}: RequestContext)${body}${spread && `${space || ' '}${spread}`}${space}`
       }),
