@@ -11,7 +11,7 @@ import { emit } from '../events/emit.ts'
 import { DeadlineError, withDeadline } from '../protocol/deadline.ts'
 import { AuthError, ConfigurationError } from '../protocol/errors.ts'
 import { backOff } from '../protocol.ts'
-import { isConflict } from '../session/conflict.ts'
+import { isConflict, isDuplicate } from '../session/conflict.ts'
 
 /** Hooks run again for the events that they record, without a pause in which a timer could end it. */
 const MAX_HOOK_ROUNDS = 10
@@ -31,7 +31,7 @@ const MAX_CHANGE_MS = 10_000
  * Makes a change, with the hooks of the plugins and its audit records, in one transaction. After the commit
  * it ends live streams, calls `onEvent`, and returns, in this order.
  * @param work makes the change and records its events. Runs again after a conflict with another transaction,
- * so it must have no other effects.
+ * and once after a duplicate, so it must have no other effects.
  * @throws AuthError `SESSIONS_UNAVAILABLE` after too many conflicts, or if the change takes over 10 s
  * @throws ConfigurationError if the hooks record events without end
  */
@@ -73,7 +73,9 @@ async function retryConflicts<Result>(attempt: () => Promise<Result>): Promise<R
       return await attempt()
     } catch (cause) {
       const isTimeout = cause instanceof DeadlineError
-      if (!isTimeout && !isConflict(cause)) throw cause
+      // The first time, another transaction may have taken the value after the work looked.
+      const isLate = retries === 0 && isDuplicate(cause)
+      if (!isTimeout && !isLate && !isConflict(cause)) throw cause
       if (isTimeout || retries === MAX_RETRIES) throw new AuthError('SESSIONS_UNAVAILABLE', { cause })
     }
     // The random pause keeps the same transactions from colliding again.

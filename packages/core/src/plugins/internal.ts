@@ -19,12 +19,6 @@ export function typedCode(pattern: RegExp): z.ZodMiniType<string> {
   return z.pipe(normalized, z.string().check(z.regex(pattern)))
 }
 
-/** Returns whether a statement failed because another row has the same unique value. */
-export function isDuplicate(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : null
-  return code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE'
-}
-
 /** Fills in the defaults. @throws ConfigurationError naming the limit that can't work */
 export function rateLimits<Name extends string>(
   defaults: Readonly<Record<Name, RateLimit>>,

@@ -7,6 +7,12 @@ export function isConflict(error: unknown): boolean {
   return ('code' in error && CONFLICTS.has(error.code)) || isConflict(error.cause)
 }
 
+/** Returns whether a statement failed because another row has the same unique value. */
+export function isDuplicate(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return code === '23505' || code === 'SQLITE_CONSTRAINT_UNIQUE'
+}
+
 /** Returns an error that {@link isConflict} accepts, for a transaction that works when it is repeated. */
 export function asConflict(cause: unknown): Error {
   return Object.assign(new Error('The transaction can be repeated', { cause }), { code: '40001' })

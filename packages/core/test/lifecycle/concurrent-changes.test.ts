@@ -5,15 +5,17 @@ import { expect, test } from 'vitest'
 import type { AuthTransaction } from '../../src/database/session-database.ts'
 import { commit } from '../../src/lifecycle/commit.ts'
 import { prune } from '../../src/lifecycle/prune.ts'
+import { nicknames } from '../sign-in-elsewhere/plugin-example.ts'
 import { codeOf } from '../support/code-of.ts'
 import { insertLink } from '../support/insert-link.ts'
 import { startPostgresAuth } from '../support/postgres-auth.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { post } from '../support/requests.ts'
 
-const auth = await startPostgresAuth({ session: { maxSessionsPerUser: 3 } })
+const auth = await startPostgresAuth({ session: { maxSessionsPerUser: 3 }, plugins: [nicknames()] })
 const { database, db, config } = auth
 
+const SET_NICKNAME: Route = { method: 'POST', path: '/set-nickname' }
 const send = async ({ path }: Route, input: object, cookie?: string) => {
   const response = await auth.handler(post(path, input, cookie === undefined ? {} : { cookie }))
   const body = await response.json()
@@ -177,4 +179,22 @@ test('a user who was deleted meanwhile gets an error at sign-in', async () => {
     () => codeOf(createSession(database, { userId, config })),
   )
   expect(signIn).toBe('USER_NOT_FOUND')
+})
+
+test('a nickname that two users choose at once is taken for one of them', async () => {
+  const users = await Promise.all([auth.createUser(), auth.createUser()])
+  const cookies = await Promise.all(users.map(async ({ userId }) => (await auth.signIn(userId)).cookie))
+  // Both look before one of them writes.
+  const responses = await meanwhile(
+    (trx) => sql`lock table "user" in exclusive mode`.execute(trx),
+    () => Promise.all(cookies.map((cookie) => send(SET_NICKNAME, { nickname: 'countess' }, cookie))),
+    async function waitForBoth(trx): Promise<void> {
+      const waiting = await sql`select 1 from pg_locks where not granted`.execute(trx)
+      if (waiting.rows.length < 2) await waitForBoth(trx)
+    },
+  )
+  expect(responses.map(({ status, code }) => [status, code]).sort()).toEqual([
+    [200, null],
+    [409, 'NICKNAME_TAKEN'],
+  ])
 })

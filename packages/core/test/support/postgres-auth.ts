@@ -14,6 +14,7 @@ import { type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugin
 import { openPostgres, type PostgresAuthDatabase } from '@sallyport/core/postgres'
 import type { TestClock } from '@sallyport/core/testing'
 import { afterAll } from 'vitest'
+import { columnsOf } from '../../src/database/schema/columns.ts'
 import { createSecret } from '../../src/session/secret.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { testPostgres } from './postgres.ts'
@@ -46,8 +47,6 @@ export async function startPostgresAuth({
   ...options
 }: PostgresAuthOptions = {}): Promise<PostgresAuth> {
   const server = await testPostgres(postgres)
-  const opened = await openPostgres(await server.createDatabase('app'))
-  afterAll(opened.close)
   const clock = createTestClock()
   const signingKeys = { keys: [await createSigningKey()] }
   const { active: key, publicJwks } = parseSigningKeys(signingKeys)
@@ -60,6 +59,9 @@ export async function startPostgresAuth({
   const plugins = [emailPassword(emailPasswordOptions), admin(), ...added] as const
   const encryptionKeys = createSecret()
   const definition = defineAuth({ config, signingKeys, encryptionKeys, plugins })
+  const columns = columnsOf(definition)
+  const opened = await openPostgres(await server.createDatabase('app'), { columns })
+  afterAll(opened.close)
   const { handler, database } = await createAuth(definition, opened, { pruneEverySeconds: 0 })
   return {
     config,
