@@ -4,7 +4,7 @@ import { Time } from '../ui/time.tsx'
 export const BanEnd = ({ until }: { readonly until: unknown }) =>
   typeof until === 'string' ? (
     <>
-      until <Time value={until} />
+      until <Time value={until} isExact />
     </>
   ) : (
     'permanently'
