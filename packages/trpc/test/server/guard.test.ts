@@ -81,6 +81,8 @@ describe('no listener leaks', () => {
   ])('from $stream whose connection breaks', async ({ open }) => {
     await begin(server, open)
     for (const socket of server.sockets) socket.terminate()
+    // Otherwise, they reconnect at once.
+    for (const client of server.clients) client.close()
     await soon(() => expect(server.feed.listeners).toBe(0))
   })
 
