@@ -65,8 +65,7 @@ async function install(
   watched: readonly NamedTriggers[],
 ): Promise<void> {
   const { schema } = types
-  await db.transaction().execute(async (trx) => {
-    await sql`select pg_advisory_xact_lock(${CREATING})`.execute(trx)
+  const create = async (trx: AuthKysely) => {
     // Some clients print the notices of `if not exists`.
     await sql`set local client_min_messages = warning`.execute(trx)
     const { rows } = await sql`select from pg_namespace where nspname = ${schema}`.execute(trx)
@@ -78,7 +77,8 @@ async function install(
       await sql`create or replace function ${name}() ${sql.raw(functionBody)}`.execute(trx)
       await sql`grant execute on function ${name}() to public`.execute(trx)
     }
-  })
+  }
+  await changeTables(db, types, { key: CREATING, change: create })
   for (const { logFunction, triggers } of watched) {
     const change = async (trx: AuthKysely) => {
       for (const { name, event } of triggers)

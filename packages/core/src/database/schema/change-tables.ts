@@ -10,6 +10,7 @@ const MAX_ATTEMPTS = 60
 
 /** The SQLSTATE of a lock that wasn't free in time. */
 export const LOCK_TIMEOUT = '55P03'
+const DEADLOCK = '40P01'
 
 export interface LockSettings {
   /** How often a change of tables is attempted while other transactions hold them. @default 5 */
@@ -49,7 +50,8 @@ export async function changeTables<Result>(
         return change(trx)
       })
     } catch (error) {
-      if (stateOf(error) !== LOCK_TIMEOUT) throw error
+      const state = stateOf(error)
+      if (state !== LOCK_TIMEOUT && state !== DEADLOCK) throw error
       if (attempts >= lockAttempts) throw new ConfigurationError(HELD, { cause: error })
     }
     await new Promise((resolve) => setTimeout(resolve, LOCK_TIMEOUT_MS))

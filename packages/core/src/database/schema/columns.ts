@@ -41,18 +41,21 @@ export async function addColumns(
   added: AddedColumns,
 ): Promise<string[]> {
   const columns = storedColumns(added)
-  if (Object.keys({ ...columns.user, ...columns.session }).length === 0) return []
-  // `ALTER TABLE` blocks on every open transaction, so skip it when nothing is missing.
-  if ((await missingColumns(db, types, columns)).length === 0) return []
-  const change = async (trx: AuthKysely) => {
-    const missing = await missingColumns(trx, types, columns)
-    for (const { table, name, shape } of missing) {
-      const column = sql`${sql.ref(name)} ${declaration(shape, types)}`
-      await sql`alter table ${sql.table(table)} add column ${column}`.execute(trx)
+  const names: string[] = []
+  // One by one: a change that holds one table and waits for the other would block the app's transactions.
+  for (const table of ['user', 'session'] as const) {
+    const missing = (executor: AuthKysely) => missingColumns(executor, types, { table, columns })
+    const change = async (trx: AuthKysely) => {
+      for (const [name, shape] of await missing(trx)) {
+        const column = sql`${sql.ref(name)} ${declaration(shape, types)}`
+        await sql`alter table ${sql.table(table)} add column ${column}`.execute(trx)
+        names.push(`${table}.${name}`)
+      }
     }
-    return missing.map(({ table, name }) => `${table}.${name}`)
+    // `ALTER TABLE` blocks on every open transaction, so skip it when nothing is missing.
+    if ((await missing(db)).length > 0) await changeTables(db, types, { key: ADDING_COLUMNS, change })
   }
-  return changeTables(db, types, { key: ADDING_COLUMNS, change })
+  return names
 }
 
 /** The key of the advisory lock under which processes add columns. */
@@ -61,15 +64,12 @@ const ADDING_COLUMNS = 7_255_301
 async function missingColumns(
   db: AuthKysely,
   { engine }: MigrationDialect,
-  columns: AddedColumns,
-): Promise<{ table: string; name: string; shape: ColumnShape }[]> {
-  const missing = []
-  for (const table of ['user', 'session'] as const) {
-    const present = new Set(await readColumnNames(db, engine, table))
-    for (const [name, shape] of Object.entries(columns[table]))
-      if (!present.has(name)) missing.push({ table, name, shape })
-  }
-  return missing
+  { table, columns }: { table: 'user' | 'session'; columns: AddedColumns },
+): Promise<[name: string, shape: ColumnShape][]> {
+  const shapes: [string, ColumnShape][] = Object.entries(columns[table])
+  if (shapes.length === 0) return []
+  const present = new Set(await readColumnNames(db, engine, table))
+  return shapes.filter(([name]) => !present.has(name))
 }
 
 function declaration({ type, default: value }: ColumnShape, types: MigrationDialect): RawBuilder<unknown> {

@@ -120,9 +120,13 @@ export async function createInternalTables(
   db: Pick<AuthKysely, 'schema' | 'getExecutor'>,
   types: MigrationDialect,
 ): Promise<void> {
-  for (const statement of createStatements(db.schema, types, INTERNAL_TABLES))
+  const isPostgres = types.engine === 'postgres'
+  // Even with `if not exists`, PostgreSQL locks a table before it looks for an index. Its writers would wait.
+  const present = isPostgres ? await readColumns(db, types) : new Map()
+  const missing = Object.entries(INTERNAL_TABLES).filter(([name]) => !present.has(name.replace('.', '_')))
+  for (const statement of createStatements(db.schema, types, Object.fromEntries(missing)))
     await statement.ifNotExists().execute()
-  if (types.engine === 'sqlite') return
+  if (!isPostgres || present.has(prefixed('revocation_log'))) return
   for (const statement of revocationLogStatements(types)) await sql.raw(statement).execute(db)
 }
 
@@ -133,13 +137,6 @@ const CORE: { owner: null; migrations: Migrations } = {
       for (const statement of createStatements(schema, types, USER_TABLES)) await statement.execute()
       await createInternalTables(db, types)
     },
-    async '0002_second_factors'(schema, types, db) {
-      // The first migration of a new database creates it. Checked, because a skipped statement of PostgreSQL
-      // leaves a notice.
-      const name = 'sallyport.challenge'
-      if ((await readColumns(db, types)).has(prefixed('challenge'))) return
-      for (const statement of createStatements(schema, types, { [name]: INTERNAL_TABLES[name] }))
-        await statement.execute()
-    },
+    '0002_second_factors': (_schema, types, db) => createInternalTables(db, types),
   },
 }

@@ -78,6 +78,62 @@ describe.each(CHANGES)('%s, while a transaction has read the tables', (_name, ch
   })
 })
 
+/** Opens a connection, and a transaction with this statement. */
+async function beginWith({ url }: TestDatabase, statement: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query(`begin; ${statement}`)
+  return client
+}
+
+async function createTables(): Promise<TestDatabase> {
+  const database = await kind.create()
+  await (await database.open()).close()
+  return database
+}
+
+/** Many attempts. */
+const PATIENT = { statementTimeoutMs: 60_000 }
+
+test('with new columns in both tables, a change that waits for one table locks nobody out of the other', async () => {
+  const database = await createTables()
+  const writer = await beginWith(database, 'update session set remembered = true')
+  const both = { ...columns, session: { theme: { type: 'text' } } } as const
+  const opening = openPostgres(database.url, { ...PATIENT, columns: both })
+  opening.catch(() => {})
+  await until(async () => (await waiting(database)) > 0)
+  await writer.query(`set local lock_timeout = 100; update "user" set name = 'Ada'; commit`)
+  closeLater(await opening)
+})
+
+test('missing triggers are created while a transaction has written to our own tables', async () => {
+  const database = await createTables()
+  await database.run('alter table session disable trigger user')
+  await beginWith(
+    database,
+    'lock table sallyport.audit, sallyport.rate_limit, sallyport.revocation_log in row exclusive mode',
+  )
+  closeLater(await openPostgres(database.url, OPTIONS))
+  const enabled = `select from pg_trigger where tgenabled = 'O' and tgrelid = 'session'::regclass and not tgisinternal`
+  expect(await database.rows(enabled)).not.toEqual([])
+})
+
+test('a change is attempted again after a deadlock', async () => {
+  const database = await createTables()
+  let attempts = 0
+  const unlucky: AuthPlugin = {
+    id: 'unlucky',
+    migrations: {
+      async '0001_unlucky'() {
+        if (++attempts === 1) throw Object.assign(new Error('deadlock detected'), { code: '40P01' })
+      },
+    },
+  }
+  await migratePlugins([unlucky], closeLater(await openPostgres(database.url, OPTIONS)))
+  expect(attempts).toBe(2)
+})
+
 test('another process may take longer under the advisory lock', async () => {
   const database = await kind.create()
   await (await database.open()).close()
