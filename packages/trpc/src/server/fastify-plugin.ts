@@ -29,14 +29,15 @@ export function addRoutes(routes: FastifyRoutes, paths: readonly string[], respo
     })
 }
 
-/** What a host never contains. The rest of the URL would then not be the path that Fastify has routed. */
-const END_OF_HOST = /[/\\?#@]/
+/** With another `Host`, the path of the URL would not be the one that Fastify has routed. */
+const HOST = /^[^/\\?#@]+$/
 
 /** Returns null if the method, the `Host`, or the path is invalid for `fetch`. */
 function toRequest(message: IncomingMessage, response: ServerResponse): Request | null {
   const { method = 'GET', rawHeaders, headers: known, url: path = '/' } = message
   const { host = 'localhost' } = known
-  if (END_OF_HOST.test(host)) return null
+  // As sent to a proxy, a path begins with a scheme.
+  if (!HOST.test(host) || !path.startsWith('/')) return null
   const url = `http://${host}${path}`
   const headers = new Headers()
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -91,12 +91,21 @@ describe('a route of the plugin gets', () => {
 })
 
 test.each([
-  ...['a host', '[', 'app.example:port', 'ada:secret@app.example'].map((host) => ({ method: 'GET', host })),
+  ...['a host', '[', 'app.example:port', 'ada:secret@app.example', ''].map((host) => ({
+    method: 'GET',
+    host,
+  })),
   ...['app.example/api/user?', 'app.example\\api\\user#'].map((host) => ({ method: 'GET', host })),
   { method: 'TRACE', host: 'app.example' },
 ])('rejects $method with the host $host', async ({ method, host }) => {
   const port = await serve(() => expect.fail('A route must not be called'))
   const rejected = await send(port, `${method} /api/note HTTP/1.0`, `Host: ${host}`, '', '')
+  expect(rejected).toEqual({ status: 400, body: 'Bad Request' })
+})
+
+test('rejects a request for a proxy, because its URL would have another path', async () => {
+  const port = await serve(() => expect.fail('A route must not be called'))
+  const rejected = await send(port, 'GET http://app.example/api/note HTTP/1.0', HOST, '', '')
   expect(rejected).toEqual({ status: 400, body: 'Bad Request' })
 })
 
