@@ -4,11 +4,13 @@ import { timersAreShared, withDeadline } from '@sallyport/core/internal/server'
 /** Far fewer than the calls that a runner and an internal handler accept: streams read hundreds at once. */
 const MAX_CALLS = 10
 
-/** Their sessions fit into a response, even with large columns. */
+/** Their sessions fit into a response, unless columns are large. */
 const MAX_KEYS = 50
 
 interface Read extends PromiseWithResolvers<unknown> {
   readonly key: SessionKey
+  /** Whether its time is up. */
+  isOver: boolean
 }
 
 /**
@@ -33,20 +35,33 @@ export function createSessionBatches(
     if (batch.length === 0) return
     for (const read of batch) waiting.delete(read)
     calls++
-    try {
-      const sessions = await withDeadline(send(batch.map(({ key }) => key)), timeoutMs)
-      for (const [index, { resolve }] of batch.entries()) resolve(sessions[index])
-    } catch (error) {
-      for (const { reject } of batch) reject(error)
-    }
+    await sendTogether(batch)
     calls--
     void sendWaiting()
   }
 
+  /** If the call fails, sends each half: one session may be why, such as with a column that is too large. */
+  async function sendTogether(batch: readonly Read[]): Promise<void> {
+    const reads = batch.filter(({ isOver }) => !isOver)
+    if (reads.length === 0) return
+    try {
+      const sessions = await withDeadline(send(reads.map(({ key }) => key)), timeoutMs)
+      for (const [index, { resolve }] of reads.entries()) resolve(sessions[index])
+    } catch (error) {
+      const middle = Math.floor(reads.length / 2)
+      if (middle === 0) return reads[0]?.reject(error)
+      await sendTogether(reads.slice(0, middle))
+      await sendTogether(reads.slice(middle))
+    }
+  }
+
   return (key) => {
-    const read = { key, ...Promise.withResolvers<unknown>() }
+    const read: Read = { key, isOver: false, ...Promise.withResolvers<unknown>() }
     waiting.add(read)
     if (calls < MAX_CALLS) void sendWaiting()
-    return withDeadline(read.promise, timeoutMs).finally(() => waiting.delete(read))
+    return withDeadline(read.promise, timeoutMs).finally(() => {
+      waiting.delete(read)
+      read.isOver = true
+    })
   }
 }
