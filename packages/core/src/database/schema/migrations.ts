@@ -1,4 +1,4 @@
-import { type Kysely, type SchemaModule, sql } from 'kysely'
+import { type Kysely, type QueryExecutorProvider, type SchemaModule, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { adoptTables, readColumns } from './adopt-tables.ts'
 import { changeTables, type LockSettings } from './change-tables.ts'
@@ -122,12 +122,20 @@ export async function createInternalTables(
 ): Promise<void> {
   const isPostgres = types.engine === 'postgres'
   // Even with `if not exists`, PostgreSQL locks a table before it looks for an index. Its writers would wait.
-  const present = isPostgres ? await readColumns(db, types) : new Map()
-  const missing = Object.entries(INTERNAL_TABLES).filter(([name]) => !present.has(name.replace('.', '_')))
+  const present = isPostgres ? await tablesIn(types.schema, db) : new Set()
+  const missing = Object.entries(INTERNAL_TABLES).filter(([name]) => !present.has(name))
   for (const statement of createStatements(db.schema, types, Object.fromEntries(missing)))
     await statement.ifNotExists().execute()
-  if (!isPostgres || present.has(prefixed('revocation_log'))) return
+  if (!isPostgres || present.has(`${INTERNAL_SCHEMA}.revocation_log`)) return
   for (const statement of revocationLogStatements(types)) await sql.raw(statement).execute(db)
+}
+
+/** Returns the tables of our schema in PostgreSQL, as Kysely names them. */
+async function tablesIn(schema: string, db: QueryExecutorProvider): Promise<ReadonlySet<string>> {
+  const query = sql<{ name: string }>`
+    select table_name as name from information_schema.tables where table_schema = ${schema}`
+  const { rows } = await query.execute(db)
+  return new Set(rows.map(({ name }) => `${INTERNAL_SCHEMA}.${name}`))
 }
 
 const CORE: { owner: null; migrations: Migrations } = {

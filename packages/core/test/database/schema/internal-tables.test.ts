@@ -70,6 +70,17 @@ describe('PostgreSQL', () => {
     expect(again.migrations.applied).toEqual([])
   })
 
+  test('creates internal tables beside the tables of SQLite, which a move to PostgreSQL may have copied', async () => {
+    const database = await create()
+    await database.run(
+      'create table sallyport_audit (id text); create table sallyport_revocation_log (id text)',
+    )
+    await database.open()
+    const tables = await database.rows(`select table_name as name from information_schema.tables
+      where table_schema = 'sallyport' and table_name in ('audit', 'revocation_log') order by 1`)
+    expect(tables).toEqual([{ name: 'audit' }, { name: 'revocation_log' }])
+  })
+
   test('keeps two schemas in one database apart, and both receive revocations', async () => {
     const database = await create()
     await (await database.open()).close()
