@@ -29,16 +29,15 @@ export function addRoutes(routes: FastifyRoutes, paths: readonly string[], respo
     })
 }
 
-/** With another `Host`, the path of the URL would not be the one that Fastify has routed. */
-const HOST = /^[^/\\?#@]+$/
-
-/** Returns null if the method, the `Host`, or the path is invalid for `fetch`. */
+/**
+ * Returns null if the method, the `Host`, or the path is invalid for `fetch`, or if the path of the URL isn't
+ * the one that Fastify has routed, as with `..` or an empty `Host`.
+ */
 function toRequest(message: IncomingMessage, response: ServerResponse): Request | null {
   const { method = 'GET', rawHeaders, headers: known, url: path = '/' } = message
   const { host = 'localhost' } = known
-  // As sent to a proxy, a path begins with a scheme.
-  if (!HOST.test(host) || !path.startsWith('/')) return null
-  const url = `http://${host}${path}`
+  const url = URL.parse(`http://${host}${path}`)
+  if (url === null || url.pathname !== path.split('?', 1)[0]) return null
   const headers = new Headers()
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
@@ -55,7 +54,7 @@ function toRequest(message: IncomingMessage, response: ServerResponse): Request 
   try {
     return new Request(url, init)
   } catch {
-    // A URL that can't be parsed, or the method TRACE.
+    // A host with a password, or the method TRACE.
     return null
   }
 }
