@@ -46,7 +46,7 @@ export function storedLimits(
 
   async function consume(key: string, limit: RateLimit): Promise<number | null> {
     const [name, now] = [counterName(storable(key), limit), Date.now()]
-    const points = Math.min(limit.points, MAX_POINTS)
+    const points = Math.min(Math.ceil(limit.points), MAX_POINTS)
     if ((full.get(name) ?? 0) <= now) {
       const [counted] = await run(count, [name, windowEnd(limit, now), now, now, now, points])
       endOfFull(counted, name, points)

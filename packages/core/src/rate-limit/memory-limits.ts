@@ -63,9 +63,9 @@ export function counterName(key: string, { points, duration }: RateLimit): strin
   return `${points}/${duration}:${key}`
 }
 
-/** Returns when a window that begins now ends, in milliseconds. */
+/** Returns when a window that begins now ends, in milliseconds. A column stores it as an integer. */
 export function windowEnd({ duration }: RateLimit, now: number): number {
-  return now + duration * 1000
+  return Math.min(Math.ceil(now + duration * 1000), Number.MAX_SAFE_INTEGER)
 }
 
 export function secondsUntil(end: number, now: number): number {

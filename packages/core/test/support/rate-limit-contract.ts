@@ -36,6 +36,15 @@ export function testRateLimitStore(store: RateLimitStore): void {
     },
   )
 
+  test.each([
+    { points: 2.5, duration: 60 },
+    { points: 3, duration: 100 / 7 },
+    { points: 3, duration: Number.POSITIVE_INFINITY },
+  ])('accepts %j, which an integer column cannot store', async (limit) => {
+    const answers = await times(4, newKey(), limit)
+    expect(answers).toEqual([null, null, null, expect.any(Number)])
+  })
+
   test('counts each key separately, whatever it contains', async () => {
     const prefix = newKey()
     const keys = ['', ' ', 'A', 'a', 'a:b', "'; drop table rateLimit --", '%', '☃', 'x'.repeat(1_000)]
