@@ -2,6 +2,8 @@ import Bowser from 'bowser'
 import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import type { SessionResponse } from '../protocol.ts'
 import { readMethods } from '../session/authentication-methods.ts'
+import { readDate } from '../session/read-date.ts'
+import { toIso } from '../session/session-row.ts'
 
 /** Lists the unexpired sessions of a user, newest first. */
 export async function listSessionsOf(
@@ -28,13 +30,13 @@ export async function listSessionsOf(
   if (onlyId !== undefined) query = query.where('id', '=', onlyId)
   const rows = await query.execute()
   // As in Step 2, a session is expired if the date can't be read.
-  const unexpired = rows.filter(({ expiresAt }) => new Date(expiresAt) > now)
+  const unexpired = rows.filter(({ expiresAt }) => readDate(expiresAt) > now)
   return unexpired.map((row) => ({
     id: row.id,
-    createdAt: new Date(row.createdAt).toISOString(),
-    lastSeenAt: new Date(row.lastSeenAt).toISOString(),
-    lastAuthenticatedAt: new Date(row.lastAuthenticatedAt).toISOString(),
-    expiresAt: new Date(row.expiresAt).toISOString(),
+    createdAt: toIso(row.createdAt),
+    lastSeenAt: toIso(row.lastSeenAt),
+    lastAuthenticatedAt: toIso(row.lastAuthenticatedAt),
+    expiresAt: toIso(row.expiresAt),
     amr: Object.keys(readMethods(row.amr)),
     address: row.ipAddress,
     device: describeDevice(row.userAgent),

@@ -94,7 +94,7 @@ function ownMembers(
 }
 
 /** A missing date becomes 1970, and an unreadable one an empty string: neither is fresh. */
-function toIso(value: Moment): string {
+export function toIso(value: Moment): string {
   if (value === null) return EPOCH
   if (typeof value === 'string' && value.endsWith('Z')) return value
   const date = readDate(value)

@@ -1,7 +1,7 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { sql } from 'kysely'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { dumpTables } from '../support/dump-tables.ts'
 import { readAudit } from '../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
@@ -56,6 +56,19 @@ describe('GET /sessions', () => {
     await changed.where('id', '=', elsewhere.sessionId).execute()
     expect(await nextCall(elsewhere)).toBe('401 SESSION_EXPIRED')
     expect(await list()).toMatchObject([{ id: ada.sessionId }])
+  })
+
+  test("reads dates as Step 2 does: without a zone they are in UTC, and one that can't be read is empty", async () => {
+    vi.stubEnv('TZ', 'Asia/Tokyo')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const moment = new Date(auth.clock.now().getTime() + 60 * 60 * 1000).toISOString().slice(0, 19)
+    const changed = auth.db
+      .updateTable('session')
+      .set({ expiresAt: sql`${moment}`, createdAt: sql`'long ago'` })
+    await changed.where('id', '=', elsewhere.sessionId).execute()
+    expect(await nextCall(elsewhere)).toBe('200')
+    const listed = { id: elsewhere.sessionId, expiresAt: `${moment}.000Z`, createdAt: '' }
+    expect(await list()).toContainEqual(expect.objectContaining(listed))
   })
 
   test('returns only these members of each session, and never a token', async () => {

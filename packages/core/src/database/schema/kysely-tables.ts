@@ -1,5 +1,6 @@
 import type { ColumnType, Generated, InsertType, Kysely, SelectType, UpdateType } from 'kysely'
 import type { AuditRecordResponse } from '../../protocol.ts'
+import { readDate } from '../../session/read-date.ts'
 
 /** A moment. Write a `Date`; SQLite returns ISO 8601 text and PostgreSQL a `Date`: use `new Date(value)`. */
 export type Timestamp = ColumnType<Date | string, Date, Date>
@@ -150,7 +151,7 @@ export type AuthKysely = Kysely<AuthTables>
 
 /** Unreadable text becomes an invalid date, which means expired. */
 export function toNullableDate(value: Date | string | null): Date | null {
-  return value === null ? null : new Date(value)
+  return value === null ? null : readDate(value)
 }
 
 /** Returns when a ban ends, as ISO 8601. Null is never, as for a date that can't be read. */

@@ -2,7 +2,7 @@ import { authenticate } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { sql } from 'kysely'
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { incoming } from '../../support/incoming.ts'
 import { readAudit } from '../../support/read-audit.ts'
@@ -118,6 +118,21 @@ describe('a ban', () => {
     auth.clock.advance(0.001)
     expect(await nextCall()).toBe('accepted')
     expect(await statusOf(auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie })))).toBe('200')
+  })
+
+  test('whose end was set by hand without a zone ends at that time in UTC, also for sign-ins', async () => {
+    vi.stubEnv('TZ', 'Asia/Tokyo')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const end = new Date(auth.clock.now().getTime() + 60 * 60 * 1000).toISOString().slice(0, 19)
+    const changed = auth.db.updateTable('user').set({ banned: true, banExpires: sql`${end}` })
+    await changed.where('id', '=', user.userId).execute()
+    expect(await nextCall()).toBe('ACCOUNT_BANNED')
+    const input = { email: user.email, password: TEST_PASSWORD }
+    expect(await statusOf(auth.handler(post(ENDPOINTS.signInEmail.path, input)))).toBe('403 ACCOUNT_BANNED')
+    const { users } = await (
+      await auth.handler(get(ENDPOINTS.listUsers.path, { cookie: root.cookie }))
+    ).json()
+    expect(users).toContainEqual(expect.objectContaining({ id: user.userId, banExpires: `${end}.000Z` }))
   })
 
   test('replaces the previous ban', async () => {
