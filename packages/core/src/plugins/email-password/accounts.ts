@@ -76,12 +76,10 @@ export async function setPassword(
   const ofUser = replaced.where('userId', '=', userId).where('providerId', '=', CREDENTIAL)
   if ((await ofUser.executeTakeFirstOrThrow()).numUpdatedRows > 0n) return
   const account = { userId, accountId: userId, providerId: CREDENTIAL, password, updatedAt: now }
+  // Fails if another user's row has this `accountId`. Their password must not be replaced.
   await trx
     .insertInto('account')
     .values({ id: crypto.randomUUID(), ...account, createdAt: now })
-    .onConflict((conflict) =>
-      conflict.columns(['providerId', 'accountId']).doUpdateSet({ password, updatedAt: now }),
-    )
     .execute()
 }
 

@@ -146,6 +146,16 @@ describe('a link', () => {
     expect(await statusOf(signIn(NEW_PASSWORD))).toBe('200')
   })
 
+  test("never replaces another user's password, copied with an accountId that is the id of this user", async () => {
+    const other = await makeUser()
+    await auth.db.deleteFrom('account').where('userId', '=', user.userId).execute()
+    const copied = auth.db.updateTable('account').set({ accountId: user.userId })
+    await copied.where('userId', '=', other.userId).execute()
+    await reset(await receive())
+    expect(await statusOf(signIn(NEW_PASSWORD, other.email))).toBe('401 INVALID_CREDENTIALS')
+    expect(await statusOf(signIn(TEST_PASSWORD, other.email))).toBe('200')
+  })
+
   test('replaces a password that was copied from another library with another accountId', async () => {
     const users = auth.db.updateTable('user').set({ emailVerified: true })
     await users.where('id', '=', user.userId).execute()
