@@ -4,6 +4,7 @@ import * as z from 'zod/mini'
 import type { AuthKysely, UserTable } from '../database/schema/kysely-tables.ts'
 import { AuthError } from '../protocol/errors.ts'
 import type { UserResponse } from '../protocol.ts'
+import { toIso } from '../session/session-row.ts'
 import { decodeColumns, type UserColumns } from './declared-columns.ts'
 
 export const userFields: { readonly [Name in keyof UserResponse]: z.ZodMiniType<UserResponse[Name]> } = {
@@ -67,6 +68,6 @@ export async function readUser(
 
 export function toUserResponse({ emailVerified, createdAt, ...row }: Selectable<UserTable>): UserResponse {
   const { id, name, email, image, role } = row
-  const dates = { createdAt: new Date(createdAt).toISOString() }
+  const dates = { createdAt: toIso(createdAt) }
   return { id, name, email, emailVerified: Boolean(emailVerified), image, role, ...dates }
 }

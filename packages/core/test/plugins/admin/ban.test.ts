@@ -241,13 +241,15 @@ describe('lifting a ban', () => {
     const change = () =>
       auth.db
         .updateTable('user')
-        .set({ banned: true, banExpires: sql`'soon'` })
+        .set({ banned: true, banExpires: sql`'soon'`, createdAt: sql`'long ago'` })
         .where('id', '=', user.userId)
         .execute()
     await change()
     const listed = await auth.handler(get(ENDPOINTS.listUsers.path, { cookie: root.cookie }))
     const { users } = await listed.json()
-    expect(users).toContainEqual(expect.objectContaining({ id: user.userId, banExpires: null }))
+    expect(users).toContainEqual(
+      expect.objectContaining({ id: user.userId, banExpires: null, createdAt: '' }),
+    )
     expect(await statusOf(unban())).toBe('200')
     await change()
     expect(await statusOf(ban({ userId: user.userId }))).toBe('200')
