@@ -45,3 +45,11 @@ export async function lockUsers(trx: AuthTransaction, userIds: readonly string[]
   const users = trx.selectFrom('user').select('id').where('id', 'in', userIds).orderBy('id')
   return (await users.forNoKeyUpdate().execute()).map(({ id }) => id)
 }
+
+/** Locks users until the transaction ends. Returns the ids of those that another transaction has locked. */
+export async function lockFreeUsers(trx: AuthTransaction, userIds: readonly string[]): Promise<string[]> {
+  const users = trx.selectFrom('user').select('id').where('id', 'in', userIds)
+  const locked = new Set((await users.forNoKeyUpdate().skipLocked().execute()).map(({ id }) => id))
+  if (locked.size === userIds.length) return []
+  return (await users.execute()).map(({ id }) => id).filter((id) => !locked.has(id))
+}

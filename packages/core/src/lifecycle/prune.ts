@@ -3,7 +3,7 @@ import { LOG_RETENTION_MS } from '../database/schema/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { requirePositive } from '../protocol/settings.ts'
 import { commit } from './commit.ts'
-import { lockUsers } from './locked-sessions.ts'
+import { lockFreeUsers } from './locked-sessions.ts'
 
 /** How many rows were removed, by table. */
 export type PruneReport = Readonly<Record<string, number>>
@@ -34,6 +34,9 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /**
  * Removes expired rows in batches: sessions, rate limits, records of service calls, rows of the plugins'
  * tables, and old records in the audit trail and the revocation log. Expired sessions are invalid anyway.
+ *
+ * Skips rows that another transaction has locked. Waiting for them while holding others could deadlock with a
+ * statement of the app.
  */
 export async function prune(given: AnyDatabase, options: PruneOptions): Promise<PruneReport> {
   const database = toSessionDatabase(given)
@@ -44,13 +47,14 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
 
   async function inBatches(table: string, removeBatch: () => Promise<number>): Promise<void> {
     report[table] = 0
-    for (let removed = batchSize; removed === batchSize; ) {
+    for (;;) {
       const startedAt = performance.now()
-      removed = await removeBatch()
+      const removed = await removeBatch()
       report[table] += removed
       onProgress?.({ ...report })
+      // A smaller batch may only have skipped rows.
+      if (removed === 0) return
       // Gives the event loop, and other processes that wait for the file, a turn.
-      if (removed < batchSize) return
       const pauseMs = Math.max(MIN_PAUSE_MS, performance.now() - startedAt)
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
@@ -66,7 +70,8 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
       // matches.
       const [ofKey, ofColumn] = [`${table}.${key}`, `${table}.${column}`]
       const old = anyTable.selectFrom(table).select(ofKey).where(ofColumn, '<=', upTo).limit(batchSize)
-      return (await anyTable.deleteFrom(table).where(ofKey, 'in', old).returning(ofKey).execute()).length
+      const free = old.forUpdate().skipLocked()
+      return (await anyTable.deleteFrom(table).where(ofKey, 'in', free).returning(ofKey).execute()).length
     })
 
   await inBatches('session', () => removeExpiredSessions(database, now, batchSize))
@@ -88,11 +93,13 @@ function removeExpiredSessions(database: SessionDatabase, now: Date, batchSize: 
     const query = trx.selectFrom('session').select(['id', 'userId']).where('expiresAt', '<=', now)
     const expired = await query.limit(batchSize).execute()
     if (expired.length === 0) return 0
-    await lockUsers(trx, [...new Set(expired.map(({ userId }) => userId))])
-    const ids = expired.map(({ id }) => id)
+    const busy = new Set(await lockFreeUsers(trx, [...new Set(expired.map(({ userId }) => userId))]))
+    const ids = expired.filter(({ userId }) => !busy.has(userId)).map(({ id }) => id)
+    if (ids.length === 0) return 0
     // Compares `expiresAt` again: a session may have been extended before the lock.
-    const stale = trx.deleteFrom('session').where('id', 'in', ids).where('expiresAt', '<=', now)
-    const removed = await stale.returning(['id', 'userId']).execute()
+    const stale = trx.selectFrom('session').select('id').where('id', 'in', ids).where('expiresAt', '<=', now)
+    const deleted = trx.deleteFrom('session').where('id', 'in', stale.forUpdate().skipLocked())
+    const removed = await deleted.returning(['id', 'userId']).execute()
     for (const { id: sessionId, userId } of removed)
       record({ type: 'session.expired', at: now, userId, sessionId })
     return removed.length

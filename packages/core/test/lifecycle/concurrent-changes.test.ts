@@ -4,7 +4,6 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { AuthTransaction } from '../../src/database/session-database.ts'
 import { commit } from '../../src/lifecycle/commit.ts'
-import { prune } from '../../src/lifecycle/prune.ts'
 import { nicknames } from '../sign-in-elsewhere/plugin-example.ts'
 import { codeOf } from '../support/code-of.ts'
 import { insertLink } from '../support/insert-link.ts'
@@ -75,10 +74,6 @@ const replace = ({ userId, cookie }: Victim) => {
   const [sessionId = '', secret = ''] = (cookie.split('=').at(-1) ?? '').split('.')
   return createSession(database, { userId, config, replaces: { sessionId, secret } })
 }
-const pruneExpired = async ({ sessionId }: Victim) => {
-  await db.updateTable('session').set({ expiresAt: config.now() }).where('id', '=', sessionId).execute()
-  return prune(database, { now: config.now() })
-}
 const CHANGES: { what: string; change: (victim: Victim) => Promise<unknown> }[] = [
   { what: 'revokeSession', change: ({ sessionId }) => revokeSession(sessionId, database) },
   { what: 'revokeSessions', change: ({ userId }) => revokeSessions(userId, database) },
@@ -87,7 +82,6 @@ const CHANGES: { what: string; change: (victim: Victim) => Promise<unknown> }[] 
   { what: 'revoke-sessions', change: ({ cookie }) => send(ENDPOINTS.revokeSessions, {}, cookie) },
   { what: 'a ban', change: ({ userId }) => banUser(userId, database, { now: config.now() }) },
   { what: 'a sign-in that replaces the session', change: replace },
-  { what: 'pruning', change: pruneExpired },
 ]
 
 test.each(CHANGES)('$what waits for the user before it locks a session', async ({ change }) => {

@@ -4,11 +4,13 @@ import { ConfigurationError } from '@sallyport/core'
 import { createSession } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
+import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PruneOptions, PruneReport } from '../../src/lifecycle/prune.ts'
 import { prune } from '../../src/lifecycle/prune.ts'
-import { databaseKinds } from '../support/database-kinds.ts'
+import { closeLater, databaseKinds } from '../support/database-kinds.ts'
 import { collectRevocations } from '../support/revocations.ts'
+import { storeSession } from '../support/stored-sessions.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -178,6 +180,35 @@ test('deletes revocation log entries after an hour, in batches, in PostgreSQL', 
   expect(await prune(opened, { now: now(), batchSize: 2 })).toMatchObject({ 'sallyport.revocation_log': 3 })
   const left = await db.selectFrom('sallyport.revocation_log').select('userId').execute()
   expect(left).toEqual([{ userId: 'kept' }])
+})
+
+describe('in PostgreSQL, without waiting for a transaction of the app, which could wait for this one', async () => {
+  const [, postgres] = await databaseKinds()
+  const database = await postgres.create()
+  const opened = await database.open()
+  const app = new pg.Client(database.url)
+  await app.connect()
+  closeLater({ close: () => app.end() })
+  await database.run('create table device (id text primary key, "expiresAt" timestamptz)')
+
+  test.each([
+    ['a user', `update "user" set name = 'Ada' where id = 'b'`, { session: 2, device: 3 }],
+    ['a session', `update session set "lastSeenAt" = now() where id = 'b'`, { session: 2, device: 3 }],
+    ['a row of another table', `delete from device where id = 'b'`, { session: 3, device: 2 }],
+  ])('skips %s that it has locked', async (_name, lock, removed) => {
+    for (const id of ['a', 'b', 'c']) {
+      await storeSession(database, { id, userId: id, expiresAt: new Date(0) })
+      await database.run(`insert into device values ('${id}', now())`)
+    }
+    await app.query(`begin; ${lock}`)
+    const pruning = prune(opened, { now: new Date(), tables: ['device'], batchSize: 2 })
+    await expect(pruning).resolves.toMatchObject(removed)
+    await app.query('rollback')
+    await expect(prune(opened, { now: new Date(), tables: ['device'] })).resolves.toMatchObject({
+      session: 3 - removed.session,
+      device: 3 - removed.device,
+    })
+  })
 })
 
 test.each(['sallyport.service_token', 'sallyport.service_call'] as const)(
