@@ -30,6 +30,7 @@ export async function watchDatabase(
 
   // If the database can't be read now, the next check can.
   const timer = setInterval(() => void check().catch(() => {}), everyMs).unref()
-  await inspect().then(report, () => {})
+  // Between two steps of another process that starts, a trigger may be missing.
+  await check().catch(() => {})
   return () => clearInterval(timer)
 }

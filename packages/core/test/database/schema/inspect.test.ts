@@ -228,11 +228,12 @@ test('reports a file whose readers wait for a writer', async () => {
   expect(await mapped.rows('pragma journal_mode')).toEqual([{ journal_mode: 'delete' }])
 })
 
-describe('the hourly check', () => {
+describe('the check at the start and every hour', () => {
   const problem = (name: string) => ({ problem: `The ${name} is missing.`, fix: 'Restore it.' })
 
   test('repairs what is ours, and warns once about what remains', async () => {
-    const found = [problem('column')]
+    // The trigger is one that another process is about to create.
+    const found = [problem('column'), problem('trigger')]
     let repairs = 0
     let inspections = 0
     const stop = await watchDatabase(
@@ -249,11 +250,12 @@ describe('the hourly check', () => {
       1,
     )
     expect(warnings()).toBe('sallyport: The column is missing. Restore it.')
+    expect(repairs).toBe(1)
     found.push(problem('trigger'))
-    await eventually(() => expect(repairs).toBe(1))
+    await eventually(() => expect(repairs).toBe(2))
     const before = inspections
     await eventually(() => expect(inspections).toBeGreaterThan(before + 3))
-    expect(repairs).toBe(1)
+    expect(repairs).toBe(2)
     expect(warn).toHaveBeenCalledTimes(1)
     stop()
   })
