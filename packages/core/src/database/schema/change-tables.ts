@@ -44,9 +44,12 @@ export async function changeTables<Result>(
   for (let attempts = 1; ; attempts++) {
     try {
       return await db.transaction().execute(async (trx) => {
+        const lockTimeoutMs = await readLockTimeout(trx)
+        // Other processes may hold the advisory lock for longer.
+        await sql`set local lock_timeout = 0`.execute(trx)
         await sql`select pg_advisory_xact_lock(${key})`.execute(trx)
-        // Only now, since other processes may hold the advisory lock for longer.
-        await sql.raw(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`).execute(trx)
+        // No longer than statements of the app, which wait for the change.
+        await sql.raw(`set local lock_timeout = ${Math.min(lockTimeoutMs, LOCK_TIMEOUT_MS)}`).execute(trx)
         return change(trx)
       })
     } catch (error) {
@@ -56,6 +59,13 @@ export async function changeTables<Result>(
     }
     await new Promise((resolve) => setTimeout(resolve, LOCK_TIMEOUT_MS))
   }
+}
+
+/** Returns the default of the role, usually `Infinity`. */
+async function readLockTimeout(db: AuthKysely): Promise<number> {
+  const setting = sql<{ ms: number }>`select setting::int4 as ms from pg_settings where name = 'lock_timeout'`
+  const { rows } = await setting.execute(db)
+  return rows[0]?.ms || Number.POSITIVE_INFINITY
 }
 
 const HELD =

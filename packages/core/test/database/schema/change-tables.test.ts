@@ -158,3 +158,38 @@ test.each([
 ])('with a statement timeout of %s ms, a change is attempted %s times', (timeoutMs, lockAttempts) => {
   expect(lockSettings(timeoutMs).lockAttempts).toBe(lockAttempts)
 })
+
+describe('with a lock_timeout of the role', () => {
+  async function createTablesOfRole(lockTimeout: string) {
+    const database = await createTables()
+    await database.run(
+      `alter database ${new URL(database.url).pathname.slice(1)} set lock_timeout = '${lockTimeout}'`,
+    )
+    return database
+  }
+
+  test('a change waits no longer than statements of the app, which wait for the change', async () => {
+    const database = await createTablesOfRole('200ms')
+    const reader = await beginWith(database, 'select from "user"')
+    const opening = openPostgres(database.url, { ...PATIENT, columns })
+    opening.catch(() => {})
+    const app = await beginWith(database, 'commit')
+    for (let waited = 0; waited < 3; waited++) {
+      await until(async () => (await waiting(database)) > 0)
+      await app.query(`update "user" set name = 'Ada'`)
+    }
+    await reader.query('commit')
+    closeLater(await opening)
+  })
+
+  test('a process still waits for another that changes tables', async () => {
+    const database = await createTablesOfRole('1ms')
+    const other = await beginWith(database, 'select pg_advisory_xact_lock(7255301)')
+    const opening = openPostgres(database.url, { ...OPTIONS, columns })
+    opening.catch(() => {})
+    // Longer than both attempts wait for a table.
+    await other.query('select pg_sleep(1.6)')
+    await other.query('commit')
+    closeLater(await opening)
+  })
+})
