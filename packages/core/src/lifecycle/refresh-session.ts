@@ -10,6 +10,7 @@ import { validateSessionOfSecret } from '../session/validate-session.ts'
 import { commit } from './commit.ts'
 import type { NewSession } from './create-session.ts'
 import { deleteSessions } from './end-session.ts'
+import { lockUsers } from './locked-sessions.ts'
 
 /** A session that continues, and the credentials for its browser. */
 export interface RefreshedSession extends Omit<NewSession, 'cookie'> {
@@ -104,6 +105,8 @@ async function advance(
   const { userId, remembered, provedVersion } = found
   const previous = { provedVersion, previousToken: found.token, rotatedAt: now }
   const isDone = await commit(database, async (trx, record) => {
+    // The hooks of the event may lock the user.
+    if (renewal !== null) await lockUsers(trx, [userId])
     const { numUpdatedRows } = await trx
       .updateTable('session')
       .set({

@@ -9,7 +9,7 @@ import { codeOf } from '../support/code-of.ts'
 import { insertLink } from '../support/insert-link.ts'
 import { startPostgresAuth } from '../support/postgres-auth.ts'
 import { reasonOf } from '../support/reason-of.ts'
-import { post } from '../support/requests.ts'
+import { get, post } from '../support/requests.ts'
 
 const auth = await startPostgresAuth({ session: { maxSessionsPerUser: 3 }, plugins: [nicknames()] })
 const { database, db, config } = auth
@@ -97,6 +97,24 @@ test.each(CHANGES)('$what waits for the user before it locks a session', async (
   )
   const isBanned = database.sessions.findSession(victim)
   expect((await isBanned)?.ban).not.toBeNull()
+})
+
+test('a renewal waits for the user before it locks a session, because its hooks may lock the user', async () => {
+  const { userId } = await auth.createUser()
+  const { sessionId, cookie } = await auth.signIn(userId)
+  const expiresAt = new Date(config.now().getTime() + 60_000)
+  await db.updateTable('session').set({ expiresAt }).where('id', '=', sessionId).execute()
+  const session = db.selectFrom('session').selectAll().where('id', '=', sessionId)
+  const response = await meanwhile(
+    lockUser(userId),
+    () => auth.handler(get(ENDPOINTS.token.path, { cookie })),
+    async (trx) => {
+      const [locked] = await trx.executeQuery(session.forUpdate().noWait()).then(({ rows }) => rows)
+      expect(locked?.expiresAt).toEqual(expiresAt)
+    },
+  )
+  expect(response.status).toBe(200)
+  expect((await session.executeTakeFirst())?.expiresAt).not.toEqual(expiresAt)
 })
 
 test('a link used many times concurrently works once', async () => {
