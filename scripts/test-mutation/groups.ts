@@ -28,7 +28,6 @@ const STREAMS = [
   'session-read',
   'call-lease',
   'drain',
-  'guard-source',
   'guard-stream',
   'lease-queue',
   'session-lease',

@@ -21,6 +21,7 @@ const OPTIONS = {
   types: ['node'],
   jsx: 'react-jsx',
   strict: true,
+  declaration: true,
   skipLibCheck: false,
   verbatimModuleSyntax: true,
   rewriteRelativeImportExtensions: true,

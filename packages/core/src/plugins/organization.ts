@@ -14,3 +14,4 @@ export type {
   OrganizationLimits,
   OrganizationOptions,
 } from './organization/settings.ts'
+export type { OrganizationColumns } from './organization/tables.ts'

@@ -16,19 +16,17 @@ import { storageStore } from './storage-store.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
-/** Omits our Kysely, so `ctx.transaction` is that of the app's client. */
-type AttachedStore = Omit<AuthStore, 'database'>
-
 /** Guards for the sessions of Better Auth. `sessionsOf(guard)` reads them. */
 export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
   extends AuthContextFactory,
     PermissionGuards,
-    AuthDatabase<AttachedStore> {
+    // Omits our Kysely, so `ctx.transaction` is that of the app's client.
+    AuthDatabase<Omit<AuthStore, 'database'>> {
   /**
    * Adds Step 2 to the app's database client, so it can be `ctx.db`. Returns the client. If several guards
    * share it, each call uses its own guard's sessions, but `sessionsOf(db)` returns those of the first guard.
    */
-  attach<Database extends object>(db: Database): Database & AuthDatabase<AttachedStore>
+  attach<Database extends object>(db: Database): Database & AuthDatabase<Omit<AuthStore, 'database'>>
   /**
    * Returns `auth.api` with the caller's headers applied. tRPC's response sends the cookies that it sets,
    * except over WebSocket, with `httpBatchStreamLink`, and in subscriptions.
@@ -108,6 +106,8 @@ export function betterAuthGuard<Auth extends BetterAuth>(
 /** The stores of closed guards, which a client may still carry after a hot reload. */
 const closedStores = new WeakSet<AuthStore>()
 
-function isAttached<Database extends object>(db: Database): db is Database & AuthDatabase<AttachedStore> {
+function isAttached<Database extends object>(
+  db: Database,
+): db is Database & AuthDatabase<Omit<AuthStore, 'database'>> {
   return authStore in db
 }

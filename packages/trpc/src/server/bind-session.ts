@@ -1,8 +1,8 @@
+import type { ActiveOrganizationResponse, Session, SessionUser } from '@sallyport/core'
 import type { ColumnSource, SessionOf } from '@sallyport/core/auth'
 import type { DatabaseContext, StoreContext } from './context.ts'
 import { getSession } from './get-session.ts'
 import type { SessionContext } from './guard.ts'
-import type { GuardedSession, GuardSource } from './guard-source.ts'
 import type { Middleware } from './middleware.ts'
 import { type PermissionGuards, permissionGuards } from './require-permission.ts'
 import {
@@ -15,7 +15,10 @@ import {
 } from './session-middleware.ts'
 import type { TransactionContext } from './transaction.ts'
 
-export type { GuardSource } from './guard-source.ts'
+/** The guards for another library's sessions, with their types: the result of `betterAuthGuard`. */
+export interface GuardSource extends PermissionGuards {
+  readonly $Infer: { readonly Session: { readonly session: object; readonly user: object } }
+}
 
 /** What decides the types of `ctx.session` and `ctx.user`. */
 export type SessionSource = ColumnSource | GuardSource
@@ -25,11 +28,23 @@ interface Typed<Source extends SessionSource> {
   readonly user: SessionType<Source>['user']
 }
 
+// Not exported, so the declarations of an app's procedures have the members, not the type of its guard.
 type SessionType<Source extends SessionSource> = Source extends GuardSource
-  ? GuardedSession<Source>
+  ? GuardedSession<Source['$Infer']['Session']['session'], Source['$Infer']['Session']['user']>
   : Source extends ColumnSource
     ? SessionOf<Source>
     : never
+
+/** Our members, then those of the library. The session token is a credential, so resolvers never see it. */
+type GuardedSession<OfSession, OfUser> = Omit<Session, 'user'> &
+  Readonly<Omit<OfSession, keyof Session | keyof ActiveOrganizationResponse | 'impersonatedBy' | 'token'>> &
+  ColumnsOf<OfSession> & { readonly user: SessionUser & Readonly<Omit<OfUser, keyof SessionUser>> }
+
+/** Columns of plugins that are never undefined. */
+type ColumnsOf<OfSession> = ('activeOrganizationId' extends keyof OfSession
+  ? Readonly<ActiveOrganizationResponse>
+  : unknown) &
+  ('impersonatedBy' extends keyof OfSession ? { readonly impersonatedBy: string | null } : unknown)
 
 /** The members that the bound `sessionMiddleware` adds to the context. */
 export type SessionContextOf<Source extends SessionSource> = Omit<SessionContext, 'session' | 'user'> &
@@ -56,10 +71,6 @@ export interface BoundSession<Source extends SessionSource> {
   ): Middleware<DatabaseContext, SensitiveSessionContextOf<Source>>
 }
 
-/** The guards of an app that signs users in with another library. */
-export type BoundGuard<Source extends GuardSource> = BoundSession<Source> &
-  Pick<Source, keyof PermissionGuards>
-
 /**
  * Returns the session middlewares with the types of added columns: `ctx.session` and `ctx.user` have the
  * columns of an auth definition, or the `columns` of a store on another library's tables. With a guard of
@@ -69,7 +80,8 @@ export type BoundGuard<Source extends GuardSource> = BoundSession<Source> &
  * @example export const { getSession, sessionMiddleware } = bindSession<typeof authDefinition>()
  * @example export const { sessionMiddleware, requirePermission } = bindSession<typeof guard>()
  */
-export function bindSession<Source extends GuardSource>(): BoundGuard<Source>
+export function bindSession<Source extends GuardSource>(): BoundSession<Source> &
+  Pick<Source, keyof PermissionGuards>
 export function bindSession<Source extends ColumnSource>(): BoundSession<Source>
 export function bindSession(): object {
   return {

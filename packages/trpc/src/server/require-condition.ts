@@ -1,4 +1,4 @@
-import type { Session } from '@sallyport/core'
+import type { ActiveOrganizationResponse, Session } from '@sallyport/core'
 import { denial } from '@sallyport/core/internal/server'
 import { authCall, authRequest } from './auth-handle.ts'
 import { callLease, isLeased } from './call-lease.ts'
@@ -7,11 +7,6 @@ import { toTRPCError } from './errors.ts'
 
 /** The context that guards of roles and permissions need. */
 export type SessionCall<Of extends Session = Session> = AuthContext & { readonly session: Of }
-
-export interface ActiveOrganization {
-  readonly activeOrganizationId: string | null
-  readonly activeOrganizationRole: string | null
-}
 
 /** The context members that `requireOrganizationRole` adds. */
 export interface OrganizationContext {
@@ -33,12 +28,12 @@ export function requireCondition(
 
 /** Does the same for a condition on the active organization of the session, which must stay the same. */
 export function requireInOrganization(
-  call: { ctx: SessionCall<Session & ActiveOrganization>; path: string },
+  call: { ctx: SessionCall<Session & ActiveOrganizationResponse>; path: string },
   isMet: (session: Session & { readonly activeOrganizationRole: string }) => boolean,
 ): OrganizationContext {
   const { activeOrganizationId: id, activeOrganizationRole: role } = call.ctx.session
   // The same role in another organization isn't enough: this call is about the first one.
-  requireCondition(call, (later: Session & Partial<ActiveOrganization>) => {
+  requireCondition(call, (later: Session & Partial<ActiveOrganizationResponse>) => {
     const { activeOrganizationId, activeOrganizationRole } = later
     if (id === null || activeOrganizationId !== id) return false
     return typeof activeOrganizationRole === 'string' && isMet({ ...later, activeOrganizationRole })

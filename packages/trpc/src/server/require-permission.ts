@@ -1,9 +1,8 @@
-import type { Permissions, Session } from '@sallyport/core'
+import type { ActiveOrganizationResponse, Permissions, Session } from '@sallyport/core'
 import { isImpersonated } from '@sallyport/core/internal/server'
 import { authRequest } from './auth-handle.ts'
 import type { Middleware } from './middleware.ts'
 import {
-  type ActiveOrganization,
   type OrganizationContext,
   requireCondition,
   requireInOrganization,
@@ -25,7 +24,7 @@ export interface PermissionGuards {
    */
   requireOrganizationPermission(
     permissions: Permissions,
-  ): Middleware<SessionCall<Session & ActiveOrganization>, OrganizationContext>
+  ): Middleware<SessionCall<Session & ActiveOrganizationResponse>, OrganizationContext>
   /** Rejects an admin who acts as another user, with `ROLE_REQUIRED`. Use it after a session middleware. */
   readonly forbidImpersonation: Middleware<SessionCall, object>
 }

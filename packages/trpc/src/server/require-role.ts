@@ -1,8 +1,7 @@
-import type { Session } from '@sallyport/core'
+import type { ActiveOrganizationResponse, Session } from '@sallyport/core'
 import { authRequest } from './auth-handle.ts'
 import type { Middleware } from './middleware.ts'
 import {
-  type ActiveOrganization,
   type OrganizationContext,
   requireCondition,
   requireInOrganization,
@@ -34,7 +33,7 @@ export function requireRole(...roles: [string, ...string[]]): Middleware<Session
  */
 export function requireOrganizationRole(
   ...roles: [string, ...string[]]
-): Middleware<SessionCall<Session & ActiveOrganization>, OrganizationContext> {
+): Middleware<SessionCall<Session & ActiveOrganizationResponse>, OrganizationContext> {
   return async (call) => {
     const { memberRolesOf } = call.ctx.auth[authRequest].config
     const ctx = requireInOrganization(call, ({ activeOrganizationRole }) =>

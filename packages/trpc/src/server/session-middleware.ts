@@ -23,8 +23,6 @@ export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = cr
 /** The context members that {@link sensitiveSessionMiddleware} adds. */
 export interface SensitiveSessionContext extends SessionContext, TransactionContext {}
 
-type SensitiveSessionMiddleware = Middleware<DatabaseContext, SensitiveSessionContext>
-
 /**
  * Accepts a call like {@link sessionMiddleware}, but reads the session for this call alone (spec section 4).
  * Adds `ctx.transaction`, which locks the session while it writes.
@@ -35,7 +33,9 @@ type SensitiveSessionMiddleware = Middleware<DatabaseContext, SensitiveSessionCo
  *   ctx.transaction((trx) => trx.insertInto('transfer').values(input).execute()),
  * )
  */
-export const sensitiveSessionMiddleware: SensitiveSessionMiddleware = sensitive(() => null)
+export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSessionContext> = sensitive(
+  () => null,
+)
 
 /** `Own` is the session with the columns of the app: see {@link bindSession}. */
 export interface SensitiveSessionOptions<Own = Session> {
@@ -71,7 +71,7 @@ export interface SensitiveSessionOptions<Own = Session> {
 export function createSensitiveSessionMiddleware({
   maxAge,
   factor = null,
-}: SensitiveSessionOptions = {}): SensitiveSessionMiddleware {
+}: SensitiveSessionOptions = {}): Middleware<DatabaseContext, SensitiveSessionContext> {
   if (maxAge !== undefined && maxAge !== Number.POSITIVE_INFINITY) requirePositive('maxAge', maxAge)
   if (typeof factor !== 'function') requireKnownFactor('factor', factor)
   return sensitive((session, config) =>
@@ -82,7 +82,7 @@ export function createSensitiveSessionMiddleware({
 /** @param errorOf checks the session before the resolver runs, and again under the locks of a transaction */
 function sensitive(
   errorOf: (session: Session, config: AuthConfig) => AuthError | null,
-): SensitiveSessionMiddleware {
+): Middleware<DatabaseContext, SensitiveSessionContext> {
   return createGuard({
     async read({ ctx: { db } }, auth) {
       const read = await readFreshSession({ db, auth })

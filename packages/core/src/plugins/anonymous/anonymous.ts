@@ -5,7 +5,7 @@ import { rateLimits } from '../internal.ts'
 import { reauthenticateAnonymous } from './reauthenticate.ts'
 import { ANONYMOUS_ERRORS, type AnonymousOptions, DEFAULT_LIMITS, type Settings } from './settings.ts'
 import { signInAnonymous } from './sign-in.ts'
-import { migrations, userColumns, withOwnTables } from './tables.ts'
+import { type AnonymousColumns, migrations, userColumns, withOwnTables } from './tables.ts'
 import { upgradeAnonymous } from './upgrade.ts'
 
 /**
@@ -32,9 +32,7 @@ export type AnonymousEndpoints = {
  * defineAuth({ config, signingKeys, plugins: [password, anonymous({ password })] })
  * @throws ConfigurationError if `password` isn't `emailPassword()`, or a number isn't positive
  */
-export function anonymous(
-  options: AnonymousOptions = {},
-): AuthPlugin<AnonymousEndpoints, typeof userColumns> {
+export function anonymous(options: AnonymousOptions = {}): AuthPlugin<AnonymousEndpoints, AnonymousColumns> {
   const { password, pruneAfterDays } = options
   if (pruneAfterDays !== undefined) requirePositive('anonymous.pruneAfterDays', pruneAfterDays, 36_500)
   const settings: Settings = {

@@ -11,14 +11,16 @@ export function withOwnTables(db: Kysely<AuthTables>): AnonymousKysely {
   return db.withTables<{ user: UserTable }>()
 }
 
-type FlagColumn = {
-  readonly type: 'flag'
-  readonly default: false
-  readonly schema: z.core.$ZodType<boolean>
+export type AnonymousColumns = {
+  readonly isAnonymous: {
+    readonly type: 'flag'
+    readonly default: false
+    readonly schema: z.core.$ZodType<boolean>
+  }
 }
 
 /** Better Auth's name. */
-export const userColumns: { readonly isAnonymous: FlagColumn } = {
+export const userColumns: AnonymousColumns = {
   isAnonymous: { type: 'flag', default: false, schema: z.boolean() },
 }
 

@@ -4,7 +4,7 @@ import { leaveOrganizations, listMembers, removeMember, setMemberRole } from './
 import { createOrganization, deleteOrganization, updateOrganization } from './organizations.ts'
 import { acceptInvitation, listOrganizations, setActiveOrganization } from './own-organizations.ts'
 import { ORGANIZATION_ERRORS, type OrganizationOptions, toSettings } from './settings.ts'
-import { migrations, sessionColumns } from './tables.ts'
+import { migrations, type OrganizationColumns, sessionColumns } from './tables.ts'
 
 export type OrganizationEndpoints = {
   readonly createOrganization: ReturnType<typeof createOrganization>
@@ -30,7 +30,7 @@ export type OrganizationEndpoints = {
  */
 export function organization(
   options: OrganizationOptions = {},
-): AuthPlugin<OrganizationEndpoints, Record<never, never>, typeof sessionColumns> {
+): AuthPlugin<OrganizationEndpoints, Record<never, never>, OrganizationColumns> {
   const settings = toSettings(options)
   return {
     id: 'organization',

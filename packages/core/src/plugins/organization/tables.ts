@@ -32,6 +32,8 @@ export function withOwnTables(db: Kysely<AuthTables>): OrganizationKysely {
 
 type Column = { readonly schema: z.core.$ZodType<string | null>; readonly from: ForeignColumn }
 
+export type OrganizationColumns = { readonly [Name in keyof ActiveOrganizationResponse]: Column }
+
 /** Reads the membership in the organization that the user chose, which may have ended since. */
 const ofMember = (column: keyof OrganizationTables['member']): Column => ({
   schema: z.nullable(z.string()),
@@ -39,7 +41,7 @@ const ofMember = (column: keyof OrganizationTables['member']): Column => ({
 })
 
 /** The active organization of a session, and the user's role there. Step 2 reads both on every call. */
-export const sessionColumns: { readonly [Name in keyof ActiveOrganizationResponse]: Column } = {
+export const sessionColumns: OrganizationColumns = {
   activeOrganizationId: ofMember('organizationId'),
   activeOrganizationRole: ofMember('role'),
 }

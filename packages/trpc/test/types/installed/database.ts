@@ -4,7 +4,7 @@ import { type AuthTables, authColumns } from './generated/database.ts'
 import { databaseUrl } from './settings.ts'
 
 /** The app's tables, and those of its auth definition. */
-interface Tables extends AuthTables {
+export interface Tables extends AuthTables {
   note: { userId: string; text: string }
 }
 
