@@ -28,7 +28,9 @@ export type Hint<Context, NeededContext> = [Context] extends [NeededContext]
   : [Context] extends [AuthContext]
     ? [NeededContext] extends [{ readonly session: Session }]
       ? [Context] extends [{ readonly session: Session }]
-        ? unknown
+        ? {
+            readonly session: 'Session has no active organization: use the sessionMiddleware of bindSession(), and add the plugin organization()'
+          }
         : { readonly session: 'Context has no session: put .use(sessionMiddleware) before this middleware' }
       : {
           readonly db: 'Context has no db with an auth store: return the db of openSqlite() or openPostgres(), or withAuthStore(db, store), from createContext'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const PREAMBLE = `
 import type { AuthDatabase } from '@sallyport/core'
 import type { AuthDefinition } from '@sallyport/core/auth'
-import { type AuthContext, optionalSessionMiddleware, rateLimit, requireRole, sessionMiddleware } from '@sallyport/trpc'
+import { type AuthContext, optionalSessionMiddleware, rateLimit, requireOrganizationRole, requireRole, sessionMiddleware } from '@sallyport/trpc'
 import { createAuthedAction, type GetAuth, type Runner } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 
@@ -22,6 +22,8 @@ const AUTH =
 const DB =
   '"Context has no db with an auth store: return the db of openSqlite() or openPostgres(), or withAuthStore(db, store), from createContext"'
 const SESSION = '"Context has no session: put .use(sessionMiddleware) before this middleware"'
+const ORGANIZATION =
+  '"Session has no active organization: use the sessionMiddleware of bindSession(), and add the plugin organization()"'
 
 const CASES = [
   { code: 'complete.use(sessionMiddleware).use(requireRole("admin"))', hint: null },
@@ -35,6 +37,8 @@ const CASES = [
   { code: 'createAuthedAction(withOtherDb, getAuth, runner)', hint: DB },
   { code: 'complete.use(requireRole("admin"))', hint: SESSION },
   { code: 'complete.use(optionalSessionMiddleware).use(requireRole("admin"))', hint: SESSION },
+  { code: 'complete.use(requireOrganizationRole("owner"))', hint: SESSION },
+  { code: 'complete.use(sessionMiddleware).use(requireOrganizationRole("owner"))', hint: ORGANIZATION },
 ]
 
 /**
@@ -51,7 +55,9 @@ export function checkWrongContexts(
   const errors = compile(tsc, folder)
   const firstLine = PREAMBLE.split('\n').length
   const messages = CASES.map((_case, index) => errors.get(firstLine + index) ?? '')
-  const hints = messages.map((message) => [AUTH, DB, SESSION].filter((hint) => message.includes(hint)))
+  const hints = messages.map((message) =>
+    [AUTH, DB, SESSION, ORGANIZATION].filter((hint) => message.includes(hint)),
+  )
   assert.deepEqual(
     CASES.map(({ code }, index) => ({ code, hint: hints[index]?.join() || null })),
     CASES,
