@@ -15,7 +15,7 @@ import {
   requireOtherOwner,
 } from './membership.ts'
 import { memberResponse, type OrganizationPageInput, pageInput, roleSchema, toIso } from './plain-schemas.ts'
-import type { Settings } from './settings.ts'
+import { CHANGES, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
 /** A page of members, the oldest first. */
@@ -53,6 +53,7 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
     output: done,
     async run({ organizationId, userId, role }, context) {
       const callerId = context.identity.userId
+      await context.limit(`organization:change:${callerId}`, CHANGES)
       const at = context.config.now()
       await context.change(async (trx, record) => {
         const caller = await lockMembership(trx, { organizationId, userId: callerId, others: [userId] })

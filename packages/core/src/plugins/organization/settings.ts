@@ -77,7 +77,7 @@ const HOUR_SECONDS = 60 * 60
 const WEEK_SECONDS = 7 * 24 * HOUR_SECONDS
 const MAX_SECONDS = 100 * 365 * 24 * HOUR_SECONDS
 
-/** Limits how often one user switches or renames organizations. Each change writes an audit record. */
+/** Limits how often one user switches or renames organizations, or changes roles. Each change is recorded. */
 export const CHANGES: RateLimit = { points: 300, duration: HOUR_SECONDS }
 
 const DEFAULT_LIMITS: OrganizationLimits = {

@@ -220,6 +220,15 @@ describe('setMemberRole', () => {
     expect(auth.events).toHaveLength(count)
   })
 
+  test('fills no audit trail: the 301st change within an hour is rejected', async () => {
+    const { id, owner, member } = await auth.createCompany()
+    const set = (role: string) =>
+      api.setMemberRole({ organizationId: id, userId: member.userId, role, request: owner.request })
+    for (let change = 0; change < 300; change++) await set(change % 2 === 0 ? 'admin' : 'member')
+    expect(await codeOf(set('admin'))).toBe('RATE_LIMITED')
+    expect(await roleOf(id, member)).toBe('member')
+  })
+
   test('accepts only existing roles and members', async () => {
     const { id, owner, member, outsider } = await createStaff()
     const set = (userId: string, role: string) =>
