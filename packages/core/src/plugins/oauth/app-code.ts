@@ -9,7 +9,7 @@ import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { countAddress, giveBackAddress } from './attempts.ts'
 import { oauthError } from './errors.ts'
-import { type LinkedAccount, requireAccount } from './find-user.ts'
+import { type LinkedAccount, lockAccount, requireAccount } from './find-user.ts'
 import type { Finished, Flow } from './flow.ts'
 import { withParameter } from './redirect-target.ts'
 import type { Settings } from './settings.ts'
@@ -40,6 +40,7 @@ export async function redirectToApp(
   const proof = { amr: JSON.stringify(methods), acr, remembered: Boolean(flow.remembered), sessionId }
   const row = { id, accountId: account.id, codeChallenge, ...proof, expiresAt }
   await change(async (trx) => {
+    await lockAccount(trx, account)
     await withOwnTables(trx).insertInto('oauthCode').values(row).execute()
   })
   return { redirect: withParameter(redirectTo, 'code', code), cookies: [] }

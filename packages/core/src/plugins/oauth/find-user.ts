@@ -3,6 +3,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { lockValidUser } from '../../lifecycle/create-session.ts'
+import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { insertUser } from '../insert-user.ts'
 import { oauthError } from './errors.ts'
 import type { Person } from './prove.ts'
@@ -125,4 +126,10 @@ export async function requireAccount(trx: AuthTransaction, { id, userId }: Linke
   const accounts = trx.selectFrom('account').select('id').where('id', '=', id)
   const found = await accounts.where('userId', '=', userId).executeTakeFirst()
   if (found === undefined) throw oauthError('SIGN_IN_EXPIRED')
+}
+
+/** Like {@link requireAccount}, and locks the user: nothing removes the account in the meantime. */
+export async function lockAccount(trx: AuthTransaction, account: LinkedAccount): Promise<void> {
+  await lockUsers(trx, [account.userId])
+  await requireAccount(trx, account)
 }

@@ -6,7 +6,14 @@ import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import { redirectToApp } from './app-code.ts'
 import { oauthError } from './errors.ts'
-import { findAccount, findOrCreateAccount, insertAccount, provesEmail, requireAccount } from './find-user.ts'
+import {
+  findAccount,
+  findOrCreateAccount,
+  insertAccount,
+  lockAccount,
+  provesEmail,
+  requireAccount,
+} from './find-user.ts'
 import type { Finished, Flow } from './flow.ts'
 import { sendNotice } from './notices.ts'
 import type { Person, Proof } from './prove.ts'
@@ -41,11 +48,14 @@ export function finish(proof: Proof, finishing: Finishing): Promise<Finished> {
 async function signIn(proof: Proof, { flow, provider, context, settings }: Finishing): Promise<Finished> {
   const { person, tokens, acr } = proof
   const now = context.config.now()
-  const account = await context.change((trx, record) =>
-    findOrCreateAccount(trx, record, { person, provider, secondFactors: context.secondFactors, now }),
-  )
+  const { secondFactors } = context
+  const account = await context.change(async (trx, record) => {
+    const found = await findOrCreateAccount(trx, record, { person, provider, secondFactors, now })
+    await lockAccount(trx, found)
+    await storeTokens(found, tokens, { provider, context, db: trx })
+    return found
+  })
   const { userId } = account
-  await storeTokens(account, tokens, { provider, context })
   if (account.isLinked) sendNotice('account-linked', { userId, provider }, { ...context, ...settings })
   const methods = ['oauth', ...proof.amr]
   const { codeChallenge } = flow

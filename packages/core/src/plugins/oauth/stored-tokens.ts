@@ -31,15 +31,14 @@ export interface StoredTokens {
 interface Storing {
   readonly provider: Provider
   readonly context: EndpointContext
-  /** @default the context's, in no transaction */
-  readonly db?: AuthKysely
+  readonly db: AuthKysely
 }
 
 /** Stores the tokens of an account, encrypted; without keys, it stores nothing. */
 export async function storeTokens(
   { id: accountId, userId }: LinkedAccount,
   tokens: TokenEndpointResponse,
-  { provider, context, db = context.database.db }: Storing,
+  { provider, context, db }: Storing,
 ): Promise<void> {
   const { encryptionKeys, config } = context
   if (encryptionKeys === null) return

@@ -1,14 +1,40 @@
+import { setTimeout } from 'node:timers/promises'
+import { createAuth } from '@sallyport/core/auth'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { withOwnTables } from '../../../src/plugins/oauth/tables.ts'
+import { APP_LINK } from '../../support/every-plugin.ts'
+import type { Reply } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
-import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
+import { ACME, type Browser, createOauthAuth, newPerson, openBrowser } from './browser.ts'
 import { CLIENT, startOidcServer } from './oidc-server.ts'
 
 const acme = await startOidcServer()
 const { auth, open, emails } = await createOauthAuth({
   providers: { acme: { ...CLIENT, issuer: acme.issuer } },
+  redirects: [APP_LINK],
 })
+
+/** What happens in another browser while the tokens of a sign-in are encrypted. */
+let meanwhile: (() => Promise<unknown>) | null = null
+const { encryptionKeys } = auth.definition
+const interrupted = await createAuth(
+  {
+    ...auth.definition,
+    encryptionKeys: encryptionKeys && {
+      ...encryptionKeys,
+      async encrypt(...secret) {
+        const happening = meanwhile
+        meanwhile = null
+        // It may have to wait for this change.
+        if (happening !== null) await Promise.race([happening(), setTimeout(200)])
+        return encryptionKeys.encrypt(...secret)
+      },
+    },
+  },
+  auth.database,
+  { pruneEverySeconds: 0 },
+)
 
 let user: { userId: string; email: string }
 let browser: Browser
@@ -134,6 +160,20 @@ describe('unlinking a provider', () => {
     const unlinked = { accountId: await idOf('acme'), revokeOtherSessions: false }
     expect((await browser.call('unlinkAccount', unlinked)).status).toBe('200')
     expect((await laptop.call('getSession')).status).toBe('200')
+  })
+
+  test.each([
+    ['a browser', ACME],
+    ['an app', { ...ACME, redirectTo: APP_LINK, codeChallenge: 'A'.repeat(43) }],
+  ])('ends a sign-in of %s that is under way', async (_who, input) => {
+    await browser.go('linkAccount')
+    const accountId = await idOf('acme')
+    let unlinking: Promise<Reply> | undefined
+    meanwhile = () => (unlinking = browser.call('unlinkAccount', { accountId }))
+    const { page } = await openBrowser(interrupted).go('signInOauth', input)
+    expect([page, (await unlinking)?.status]).toEqual(['/sign-in?error=SIGN_IN_EXPIRED', '200'])
+    const tokens = withOwnTables(auth.db).selectFrom('oauthToken').where('accountId', '=', accountId)
+    expect(await tokens.selectAll().execute()).toEqual([])
   })
 
   test('is rejected for the last way to sign in', async () => {
