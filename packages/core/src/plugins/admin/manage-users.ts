@@ -114,9 +114,10 @@ export function resetUserFactors(fresh: FreshAdmin): Endpoint<ResetUserFactorsIn
       const at = config.now()
       const removed = await change(async (trx, record) => {
         if ((await lockUsers(trx, [userId])).length === 0) throw reject('USER_NOT_FOUND')
+        // Before the factors, which would be removed from the proofs of each session.
+        await deleteSessions(trx, record, { userId, cause: 'factors-reset', actorId, at })
         const removed: RemovedFactor[] = []
         for (const factor of secondFactors) removed.push(await factor.remove(userId, trx))
-        await deleteSessions(trx, record, { userId, cause: 'factors-reset', actorId, at })
         record({ type: 'user.factors-reset', userId, actorId, at, reason })
         return removed
       })

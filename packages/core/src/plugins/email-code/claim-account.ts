@@ -32,12 +32,13 @@ export async function claimAccount(
     // The sign-in fails, so it changes nothing.
     await lockValidUser(trx, userId, now)
     const change = { userId, actorId: null, at: now } as const
+    // Before the factors, which would be removed from the proofs of each session.
+    await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
     // What was never confirmed, and so isn't a factor yet.
     for (const factor of secondFactors) await factor.remove(userId, trx)
     for (const memory of browsers) await memory.forget(userId, trx)
     const ways = trx.deleteFrom('account').where('userId', '=', userId)
     const hadPassword = (await ways.executeTakeFirst()).numDeletedRows > 0n
-    await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
     const verified = { emailVerified: true, updatedAt: now }
     await trx.updateTable('user').set(verified).where('id', '=', userId).execute()
     // Also without a password: it voids what else an attacker may have prepared, such as an email change.

@@ -83,6 +83,8 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
         if (found?.email !== email) throw emailPasswordError('LINK_INVALID')
         const { emailVerified, ...user } = found
         const wasVerified = Boolean(emailVerified)
+        // Before the factors, which would be removed from the proofs of each session.
+        await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
         // The link proves that the user reads the mail of this address. A stranger may have registered it:
         // their passkeys and providers end. If sign-in needs a factor, it stays, and the address unverified.
         const { secondFactors } = context
@@ -95,7 +97,6 @@ export function resetPassword(settings: Settings): Endpoint<ResetPasswordInput, 
           record({ type: 'user.verified', userId, actorId: null, email, at: now })
         }
         await setPassword(trx, { userId, password, now })
-        await deleteSessions(trx, record, { userId, cause: 'password-reset', at: now })
         await deleteLinks(trx, { userId, kinds: ['reset-password', 'change-email'] })
         await devices.forget(trx, userId)
         record({ type: 'user.password-changed', userId, actorId: null, at: now })

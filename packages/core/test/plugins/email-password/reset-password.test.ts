@@ -212,14 +212,15 @@ describe('a link', () => {
   test('is recorded, with the end of each session', async () => {
     await reset(await receive())
     const here = { actorId: null, address: null }
-    expect((await readAudit(auth, user.userId)).slice(-2)).toEqual([
+    expect((await readAudit(auth, user.userId)).slice(-3)).toEqual([
       { ...here, type: 'session.revoked', sessionId: ada.sessionId, cause: 'password-reset' },
+      { ...here, type: 'user.verified', sessionId: null, email: user.email },
       { ...here, type: 'user.password-changed', sessionId: null },
     ])
     expect(events.map(({ type }) => type)).toEqual([
       'recovery.requested',
-      'user.verified',
       'session.revoked',
+      'user.verified',
       'user.password-changed',
     ])
   })
