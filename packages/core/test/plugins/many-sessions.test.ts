@@ -1,5 +1,6 @@
+import { createAuth } from '@sallyport/core/auth'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
-import { sql } from 'kysely'
+import { type KyselyPlugin, sql } from 'kysely'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { startEveryPlugin } from '../support/every-plugin.ts'
 import { EMAIL_CODE_COOKIE, insertEmailCode } from '../support/insert-email-code.ts'
@@ -62,4 +63,27 @@ test('a removed factor changes only the sessions that have proved it', async () 
   const input = { code, revokeOtherSessions: false }
   expect((await browser.call('disableTotp', input)).status).toBe('200')
   expect((await browser.call('getTotp')).body.enabledAt).toBeNull()
+})
+
+test('a revocation takes as many statements for many sessions as for a few', async () => {
+  let statements = 0
+  const counter: KyselyPlugin = {
+    transformQuery({ node }) {
+      statements++
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  const database = { ...auth.database, db: auth.database.db.withPlugin(counter) }
+  const server = await createAuth(auth.definition, database, { pruneEverySeconds: 0 })
+  const browser = openBrowser(server)
+  browser.cookie = session.cookie
+  const counts: number[] = []
+  for (const count of [3, 30]) {
+    for (let added = 0; added < count; added++) await auth.signIn(user)
+    statements = 0
+    expect((await browser.call('revokeOtherSessions')).body).toEqual({ revoked: count })
+    counts.push(statements)
+  }
+  expect(counts[1]).toBe(counts[0])
 })

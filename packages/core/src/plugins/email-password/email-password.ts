@@ -1,3 +1,4 @@
+import type { AuthTransaction } from '../../database/session-database.ts'
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import type { RevocationCause } from '../../events/event.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
@@ -70,6 +71,8 @@ export function emailPassword(
     throw new ConfigurationError('emailPassword: requireVerified needs sendEmail. Pass both.')
   // For the command line and `anonymous()`: see `passwordRulesOf` and `settingsOf`.
   const ofOthers = { settings }
+  /** Whose links a change has voided: thousands of their sessions may end in it. */
+  const voided = new WeakMap<AuthTransaction, string>()
   // Started now, so the first sign-in takes no longer than others.
   dummyHash().catch(() => {})
   return {
@@ -86,7 +89,9 @@ export function emailPassword(
         event.type === 'user.banned' ||
         (event.type === 'session.version-changed' && event.cause !== 'email-changed') ||
         (event.type === 'session.revoked' && SUSPECT.has(event.cause))
-      if (isSuspect) await deleteLinks(trx, { userId: event.userId, kinds: ['change-email'] })
+      if (!isSuspect || voided.get(trx) === event.userId) return
+      await deleteLinks(trx, { userId: event.userId, kinds: ['change-email'] })
+      voided.set(trx, event.userId)
     },
     expiringTables: ['verification', 'knownDevice'],
     canSignIn: hasPassword,
