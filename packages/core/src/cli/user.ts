@@ -2,6 +2,7 @@ import { type Command, CommanderError, Option } from 'commander'
 import type { AuthDefinition } from '../endpoints/definition.ts'
 import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
+import { toIso } from '../session/session-row.ts'
 import { ACTOR, type App, addAppOptions, withApp } from './app-database.ts'
 import { EXIT_UNCHANGED, usageError } from './errors.ts'
 import { formatColumns } from './key-table.ts'
@@ -67,7 +68,7 @@ export function addUserCommands(program: Command): void {
         print(
           list,
           users.map(({ id, email, name, role, banned, createdAt }) => {
-            const created = new Date(createdAt).toISOString()
+            const created = toIso(createdAt)
             return { id, email, name, role, state: banned ? 'banned' : 'active', created }
           }),
         )

@@ -3,6 +3,7 @@ import type { AuthTransaction, RecordEvent } from '../database/session-database.
 import type { VersionCause } from '../events/event.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { addMethods } from '../session/authentication-methods.ts'
+import { readDate } from '../session/read-date.ts'
 import { createCredentials, secretStatus } from '../session/secret.ts'
 import type { NewSession } from './create-session.ts'
 import { lockSession } from './locked-sessions.ts'
@@ -40,7 +41,7 @@ export async function replaceCredentials(
   const session = await lockSession(trx, { sessionId, userId })
   // Our JWTs aren't valid for a session of another issuer.
   if (session === undefined || session.issuer !== null) return null
-  const expiresAt = new Date(session.expiresAt)
+  const expiresAt = readDate(session.expiresAt)
   if (!(expiresAt > now)) return null
   const rotatedAt = toNullableDate(session.rotatedAt)
   const status = await secretStatus(cookie.secret, { ...session, rotatedAt }, now)

@@ -1,5 +1,6 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import * as z from 'zod/mini'
+import { readDate } from '../session/read-date.ts'
 
 export interface PageInput {
   /** 1 to 100. @default 50 */
@@ -55,7 +56,12 @@ export async function readPage<Tables, From extends keyof Tables, Row extends Pa
   const page = rows.slice(0, limit)
   const last = page.at(-1)
   const hasMore = rows.length > limit && last !== undefined
-  return { page, nextCursor: hasMore ? `${new Date(last.createdAt).toISOString()}_${last.id}` : null }
+  return { page, nextCursor: hasMore ? `${toMoment(last.createdAt)}_${last.id}` : null }
+}
+
+/** The next page starts at the row itself, so the cursor of a date that can't be read may have any date. */
+function toMoment(createdAt: Date | string): string {
+  return new Date(readDate(createdAt).getTime() || 0).toISOString()
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AuthKysely } from '../database/schema/kysely-tables.ts'
+import { toIso } from '../session/session-row.ts'
 
 /** The provider of email and password in the table `account`. */
 export const CREDENTIAL = 'credential'
@@ -18,8 +19,5 @@ export async function usableAccounts(db: AuthKysely, userId: string): Promise<Ac
   const accounts = await query.where('userId', '=', userId).orderBy('createdAt').orderBy('id').execute()
   return accounts
     .filter(({ providerId, password }) => providerId !== CREDENTIAL || password !== null)
-    .map(({ id, providerId: provider, createdAt }) => ({
-      ...{ id, provider },
-      createdAt: new Date(createdAt).toISOString(),
-    }))
+    .map(({ id, providerId: provider, createdAt }) => ({ id, provider, createdAt: toIso(createdAt) }))
 }

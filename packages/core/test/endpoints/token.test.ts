@@ -2,7 +2,8 @@ import { type AuthEvent, verifyJwt } from '@sallyport/core'
 import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { ENDPOINTS, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { sql } from 'kysely'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
 
 const auth = await createTestAuth()
@@ -64,6 +65,19 @@ describe('a valid session gets a new JWT', () => {
     expect(expiresIn).toBeLessThanOrEqual(61)
     expect(response.headers.getSetCookie()[0]).toContain(`; Max-Age=${expiresIn};`)
     await short.close()
+  })
+
+  test('that expires then, also if the dates of the session were changed by hand to text without a zone', async () => {
+    vi.stubEnv('TZ', 'Asia/Tokyo')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const now = auth.clock.now().getTime()
+    const inUtc = (hours: number) =>
+      sql<Date>`${new Date(now + hours * 60 * 60 * 1000).toISOString().slice(0, 19)}`
+    // It has reached its absolute lifetime, so it isn't extended.
+    const dates = { expiresAt: inUtc(1), createdAt: inUtc(1 - 180 * 24) }
+    await auth.db.updateTable('session').set(dates).where('id', '=', ada.sessionId).execute()
+    auth.clock.advance(60)
+    expect(await (await refresh(ada.cookie)).json()).toMatchObject({ expiresIn: 900 })
   })
 
   test('as often as requested, reading without writing', async () => {

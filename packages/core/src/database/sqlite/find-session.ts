@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { StoreMeter } from '../../events/telemetry.ts'
 import { type AddedColumns, addedLists, NO_COLUMNS } from '../../session/added-columns.ts'
+import { readDate } from '../../session/read-date.ts'
 import type {
   SessionKey,
   SessionReader,
@@ -29,7 +30,7 @@ export type TokenRow = Pick<Selectable<SessionTable>, keyof SessionToken>
 
 /** Converts a row of `tokenStatement`. */
 export function toSessionToken(row: TokenRow): SessionToken {
-  const [expiresAt, createdAt] = [new Date(row.expiresAt), new Date(row.createdAt)]
+  const [expiresAt, createdAt] = [readDate(row.expiresAt), readDate(row.createdAt)]
   const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), new Date(row.lastSeenAt)]
   return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
 }

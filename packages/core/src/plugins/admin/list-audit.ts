@@ -5,6 +5,7 @@ import type { AuthTransaction, ChangeEvent, RecordEvent } from '../../database/s
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id } from '../../endpoints/plain-schemas.ts'
 import { type AuditRecordResponse, ENDPOINTS } from '../../protocol.ts'
+import { toIso } from '../../session/session-row.ts'
 import { type PageInput, type PageOutput, pageFields, readPage } from '../pagination.ts'
 import type { FreshAdmin } from './settings.ts'
 
@@ -94,7 +95,7 @@ function selectRecords(
 }
 
 function toResponse({ detail, createdAt, ...row }: Selectable<AuditTable>): AuditRecordResponse {
-  return { ...row, detail: JSON.parse(detail), createdAt: new Date(createdAt).toISOString() }
+  return { ...row, detail: JSON.parse(detail), createdAt: toIso(createdAt) }
 }
 
 /** An open admin page repeats the same read. */

@@ -4,16 +4,11 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type InvitationResponse, type SuccessResponse } from '../../protocol.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
+import { toIso } from '../../session/session-row.ts'
 import { emailAddress } from '../internal.ts'
 import { type PageOutput, readPage } from '../pagination.ts'
 import { findMembership, findRole, lockMembership, mayManage, requireManager } from './membership.ts'
-import {
-  invitationResponse,
-  type OrganizationPageInput,
-  pageInput,
-  roleSchema,
-  toIso,
-} from './plain-schemas.ts'
+import { invitationResponse, type OrganizationPageInput, pageInput, roleSchema } from './plain-schemas.ts'
 import { organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 

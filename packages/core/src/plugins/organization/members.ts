@@ -3,6 +3,7 @@ import type { AuthTransaction, RecordEvent } from '../../database/session-databa
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type MemberResponse, type SuccessResponse } from '../../protocol.ts'
+import { toIso } from '../../session/session-row.ts'
 import { type PageOutput, readPage } from '../pagination.ts'
 import {
   findMembership,
@@ -14,7 +15,7 @@ import {
   requireMember,
   requireOtherOwner,
 } from './membership.ts'
-import { memberResponse, type OrganizationPageInput, pageInput, roleSchema, toIso } from './plain-schemas.ts'
+import { memberResponse, type OrganizationPageInput, pageInput, roleSchema } from './plain-schemas.ts'
 import { CHANGES, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 

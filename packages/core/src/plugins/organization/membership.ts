@@ -4,7 +4,7 @@ import type { AuthTransaction } from '../../database/session-database.ts'
 import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
 import type { OrganizationResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
-import { toIso } from './plain-schemas.ts'
+import { toIso } from '../../session/session-row.ts'
 import { organizationError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 

@@ -4,6 +4,7 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { id, oneTimeToken } from '../../endpoints/plain-schemas.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hashSecret } from '../../session/secret.ts'
+import { toIso } from '../../session/session-row.ts'
 import { emailAddress } from '../internal.ts'
 import {
   findMembership,
@@ -13,7 +14,7 @@ import {
   mayManage,
   selectUnbanned,
 } from './membership.ts'
-import { organizationResponse, toIso } from './plain-schemas.ts'
+import { organizationResponse } from './plain-schemas.ts'
 import { CHANGES, organizationError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 

@@ -34,7 +34,3 @@ export const invitationResponse: z.ZodMiniType<InvitationResponse> = z.object({
   createdAt: text,
   expiresAt: text,
 })
-
-export function toIso(moment: Date | string): string {
-  return new Date(moment).toISOString()
-}

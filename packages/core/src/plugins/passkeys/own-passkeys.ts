@@ -3,6 +3,7 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { anyQuery, done } from '../../endpoints/plain-schemas.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
+import { toIso } from '../../session/session-row.ts'
 import { credentialId } from './responses.ts'
 import { passkeyError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -43,8 +44,8 @@ export const listPasskeys: Endpoint<object, { passkeys: PasskeyResponse[] }, fal
       id,
       name,
       synced: Boolean(synced),
-      lastUsedAt: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(),
-      createdAt: new Date(createdAt).toISOString(),
+      lastUsedAt: lastUsedAt === null ? null : toIso(lastUsedAt),
+      createdAt: toIso(createdAt),
     }))
     return { body: { passkeys } }
   },

@@ -1,5 +1,6 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cookieChanges, get } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
@@ -75,6 +76,14 @@ describe('GET /admin/list-users', () => {
     const { users, nextCursor } = await (await listUsers()).json()
     expect(users).toHaveLength(50)
     expect(nextCursor).not.toBeNull()
+  })
+
+  test("continues after a user whose createdAt was changed by hand to text that can't be read", async () => {
+    await auth.db.updateTable('user').set({ createdAt: sql`'long ago'` }).execute()
+    const { userId } = await makeUser()
+    const { users, nextCursor } = await (await listUsers({ limit: '1' })).json()
+    expect(users).toMatchObject([{ id: root.userId, createdAt: '' }])
+    expect(await idsOf(await listUsers({ limit: '1', cursor: nextCursor }))).toEqual([userId])
   })
 
   describe('finds part of an email or a name', () => {
@@ -211,6 +220,9 @@ describe('GET /admin/list-user-factors', () => {
     const passwords = auth.db.updateTable('account').set({ password: null })
     await passwords.where('userId', '=', userId).execute()
     expect(await accounts()).toMatchObject([{ provider: 'github' }])
+    const changed = auth.db.updateTable('account').set({ createdAt: sql`'long ago'` })
+    await changed.where('id', '=', github.id).execute()
+    expect(await accounts()).toEqual([{ provider: 'github', createdAt: '' }])
   })
 
   test('lists nothing for a missing user, and records the read', async () => {

@@ -1,7 +1,8 @@
 import type { AuthEvent } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
@@ -44,6 +45,17 @@ const signIn = (password: string, cookie = '', { email } = user) =>
 const call = (cookie: string) => statusOf(auth.handler(get(ENDPOINTS.getSession.path, { cookie })))
 const knownDevices = async (of = user) =>
   (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === of.userId)
+
+test('a session whose expiry was set by hand without a zone continues', async () => {
+  vi.stubEnv('TZ', 'Asia/Tokyo')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const end = new Date(auth.clock.now().getTime() + 60 * 60 * 1000).toISOString().slice(0, 19)
+  const changed = auth.db.updateTable('session').set({ expiresAt: sql`${end}` })
+  await changed.where('id', '=', ada.sessionId).execute()
+  const response = await changePassword()
+  expect(await statusOf(response)).toBe('200')
+  expect(await call(cookiesAfter(ada.cookie, response))).toBe('200')
+})
 
 test("the new password works from now on, and the old one doesn't", async () => {
   const response = await changePassword()

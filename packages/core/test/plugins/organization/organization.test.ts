@@ -6,6 +6,7 @@ import type {
   OrganizationResponse,
 } from '@sallyport/core/internal/protocol'
 import { organization } from '@sallyport/core/plugins/organization'
+import { sql } from 'kysely'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { codeOf } from '../../support/code-of.ts'
 import { startOrganizationAuth } from '../../support/organization-auth.ts'
@@ -145,6 +146,14 @@ describe('listOrganizations', () => {
     ])
     const outsider = await auth.createPerson()
     expect(await api.listOrganizations({ request: outsider.request })).toEqual({ organizations: [] })
+  })
+
+  test("returns an empty date for one that was changed by hand and can't be read", async () => {
+    const { member, id } = await auth.createCompany()
+    const changed = db.updateTable('organization').set({ createdAt: sql`'long ago'` })
+    await changed.where('id', '=', id).execute()
+    const { organizations } = await api.listOrganizations({ request: member.request })
+    expect(organizations).toMatchObject([{ createdAt: '' }])
   })
 })
 

@@ -1,6 +1,8 @@
 import { commit } from '@sallyport/core/auth'
 import { passkeys } from '@sallyport/core/plugins/passkeys'
+import { sql } from 'kysely'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { withOwnTables } from '../../../src/plugins/passkeys/tables.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { Authenticator, type Ceremony } from './authenticator.ts'
 import { type Browser, createPasskeyAuth } from './browser.ts'
@@ -160,6 +162,16 @@ describe('several passkeys', () => {
     ])
     expect((await ada.call('renamePasskey', { id: phone.id, name: 'Pixel' })).status).toBe('200')
     expect(await namesOf(ada)).toEqual(['Pixel', 'Laptop'])
+  })
+
+  test("are listed with an empty date if theirs was changed by hand and can't be read", async () => {
+    const key = new Authenticator()
+    await ada.addPasskey(key)
+    const changed = withOwnTables(auth.db).updateTable('passkeyCredential')
+    const dates = { createdAt: sql<Date>`'long ago'`, lastUsedAt: sql<Date>`'today'` }
+    await changed.set(dates).where('userId', '=', user.userId).execute()
+    const listed = { id: key.id, createdAt: '', lastUsedAt: '' }
+    expect((await ada.call('listPasskeys')).body.passkeys).toMatchObject([listed])
   })
 
   test.each([
