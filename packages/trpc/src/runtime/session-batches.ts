@@ -7,6 +7,9 @@ const MAX_CALLS = 10
 /** Their sessions fit into a response, unless columns are large. */
 const MAX_KEYS = 50
 
+/** After so many in a row, the backend is down. A call for each session would add to its load. */
+const MAX_FAILURES = 10
+
 interface Read extends PromiseWithResolvers<unknown> {
   readonly key: SessionKey
   /** Whether its time is up. */
@@ -42,16 +45,21 @@ export function createSessionBatches(
 
   /** If the call fails, sends each half: one session may be why, such as with a column that is too large. */
   async function sendTogether(batch: readonly Read[]): Promise<void> {
-    const reads = batch.filter(({ isOver }) => !isOver)
-    if (reads.length === 0) return
-    try {
-      const sessions = await withDeadline(send(reads.map(({ key }) => key)), timeoutMs)
-      for (const [index, { resolve }] of reads.entries()) resolve(sessions[index])
-    } catch (error) {
-      const middle = Math.floor(reads.length / 2)
-      if (middle === 0) return reads[0]?.reject(error)
-      await sendTogether(reads.slice(0, middle))
-      await sendTogether(reads.slice(middle))
+    const parts = [batch]
+    let failures = 0
+    for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+      const reads = part.filter(({ isOver }) => !isOver)
+      if (reads.length === 0) continue
+      try {
+        const sessions = await withDeadline(send(reads.map(({ key }) => key)), timeoutMs)
+        for (const [index, { resolve }] of reads.entries()) resolve(sessions[index])
+        failures = 0
+      } catch (error) {
+        failures++
+        const middle = Math.floor(reads.length / 2)
+        if (middle > 0 && failures < MAX_FAILURES) parts.push(reads.slice(middle), reads.slice(0, middle))
+        else for (const { reject } of reads) reject(error)
+      }
     }
   }
 

@@ -109,6 +109,21 @@ describe('reads that begin together', () => {
     expect(failed).toEqual([17])
   })
 
+  test('do not become a call for each session while the backend is down', async () => {
+    let calls = 0
+    const runner: Runner = {
+      async run() {
+        calls++
+        throw new Error('The backend is down')
+      },
+    }
+    const { sessions } = storeFor(runner)
+    const reads = Array.from({ length: 60 }, () => sessions.findSession(key))
+    const failed = await Promise.allSettled(reads)
+    expect(failed.every(({ status }) => status === 'rejected')).toBe(true)
+    expect(calls).toBeLessThan(30)
+  })
+
   test.each([[true], [[]], [[null]], [{ length: 2 }]])('are 503 if the result is %j', async (answer) => {
     const { sessions } = storeFor(answering(answer))
     const reads = Array.from({ length: 12 }, () => validateSession(key, sessions))
