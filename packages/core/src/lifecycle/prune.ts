@@ -70,11 +70,13 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
       // matches.
       const [ofKey, ofColumn] = [`${table}.${key}`, `${table}.${column}`]
       const old = anyTable.selectFrom(table).select(ofKey).where(ofColumn, '<=', upTo).limit(batchSize)
-      const free = old.forUpdate().skipLocked()
+      // A lock needs the right to update. In the audit trail, the role that prunes may lack it.
+      const free = table === 'sallyport.audit' ? old : old.forUpdate().skipLocked()
       return (await anyTable.deleteFrom(table).where(ofKey, 'in', free).returning(ofKey).execute()).length
     })
 
-  await inBatches('session', () => removeExpiredSessions(database, now, batchSize))
+  const busy = new Set<string>()
+  await inBatches('session', () => removeExpiredSessions(database, { now, batchSize, busy }))
   if (auditDays !== Number.POSITIVE_INFINITY) {
     const keptMs = auditDays * DAY_MS
     await remove('sallyport.audit', { column: 'createdAt', upTo: new Date(now.getTime() - keptMs) })
@@ -88,12 +90,23 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
   return report
 }
 
-function removeExpiredSessions(database: SessionDatabase, now: Date, batchSize: number): Promise<number> {
-  return commit(database, async (trx, record) => {
-    const query = trx.selectFrom('session').select(['id', 'userId']).where('expiresAt', '<=', now)
+interface SessionBatch {
+  readonly now: Date
+  readonly batchSize: number
+  /** The users whom another transaction had locked. Their sessions may fill many batches. */
+  readonly busy: Set<string>
+}
+
+async function removeExpiredSessions(database: SessionDatabase, batch: SessionBatch): Promise<number> {
+  const { now, batchSize, busy } = batch
+  const busyBefore = busy.size
+  const count = await commit(database, async (trx, record) => {
+    let query = trx.selectFrom('session').select(['id', 'userId']).where('expiresAt', '<=', now)
+    if (busy.size > 0) query = query.where('userId', 'not in', [...busy])
     const expired = await query.limit(batchSize).execute()
     if (expired.length === 0) return 0
-    const busy = new Set(await lockFreeUsers(trx, [...new Set(expired.map(({ userId }) => userId))]))
+    for (const userId of await lockFreeUsers(trx, [...new Set(expired.map(({ userId }) => userId))]))
+      busy.add(userId)
     const ids = expired.filter(({ userId }) => !busy.has(userId)).map(({ id }) => id)
     if (ids.length === 0) return 0
     // Compares `expiresAt` again: a session may have been extended before the lock.
@@ -104,4 +117,5 @@ function removeExpiredSessions(database: SessionDatabase, now: Date, batchSize: 
       record({ type: 'session.expired', at: now, userId, sessionId })
     return removed.length
   })
+  return count === 0 && busy.size > busyBefore ? removeExpiredSessions(database, batch) : count
 }

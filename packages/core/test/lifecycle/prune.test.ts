@@ -2,10 +2,11 @@ import { DatabaseSync } from 'node:sqlite'
 import type { AuthEvent } from '@sallyport/core'
 import { ConfigurationError } from '@sallyport/core'
 import { createSession } from '@sallyport/core/auth'
+import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
 import pg from 'pg'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { PruneOptions, PruneReport } from '../../src/lifecycle/prune.ts'
 import { prune } from '../../src/lifecycle/prune.ts'
 import { closeLater, databaseKinds } from '../support/database-kinds.ts'
@@ -208,6 +209,31 @@ describe('in PostgreSQL, without waiting for a transaction of the app, which cou
       session: 3 - removed.session,
       device: 3 - removed.device,
     })
+  })
+
+  test('removes sessions of other users behind many sessions of a user that it has locked', async () => {
+    for (const id of ['a', 'b', 'c'])
+      await storeSession(database, { id, userId: 'hot', expiresAt: new Date(0) })
+    await storeSession(database, { id: 'd', userId: 'other', expiresAt: new Date(0) })
+    await app.query(`begin; update "user" set name = 'Ada' where id = 'hot'`)
+    const report = await prune(opened, { now: new Date(), batchSize: 2 })
+    await app.query('rollback')
+    expect(report).toMatchObject({ session: 1 })
+    expect(await prune(opened, { now: new Date() })).toMatchObject({ session: 3 })
+  })
+
+  test('needs no right to update records in audit', async () => {
+    await database.run(`
+      create role pruner login password 'pruner';
+      grant usage on schema sallyport to pruner;
+      grant select, insert, update, delete on all tables in schema sallyport, public to pruner;
+      revoke update on sallyport.audit from pruner;
+      insert into sallyport.audit (id, type, detail, "createdAt") values ('old', 'x', '{}', '2001-01-01')`)
+    const url = Object.assign(new URL(database.url), { username: 'pruner', password: 'pruner' })
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const pruner = closeLater(await openPostgres(url.href, { migrate: false }))
+    expect(await prune(pruner, { now: new Date() })).toMatchObject({ 'sallyport.audit': 1 })
   })
 })
 
