@@ -199,7 +199,7 @@ describe('in PostgreSQL, without waiting for a transaction of the app, which cou
   ])('skips %s that it has locked', async (_name, lock, removed) => {
     for (const id of ['a', 'b', 'c']) {
       await storeSession(database, { id, userId: id, expiresAt: new Date(0) })
-      await database.run(`insert into device values ('${id}', now())`)
+      await database.run(`insert into device values ('${id}', to_timestamp(0))`)
     }
     await app.query(`begin; ${lock}`)
     const pruning = prune(opened, { now: new Date(), tables: ['device'], batchSize: 2 })
