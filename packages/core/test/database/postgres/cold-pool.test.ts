@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionKey } from '@sallyport/core'
 import { openPostgres } from '@sallyport/core/postgres'
 import { sql } from 'kysely'
@@ -35,7 +36,10 @@ test.each([80])(
     await database.rows(
       `select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'sallyport'`,
     )
-    await until(async () => (await poolConnections()) === 0)
+    await until(async () => (await connectionsOf('sallyport')) === 0)
+    // The pool must have noticed it.
+    await until(async () => proxy.connections <= 2 * (await connectionsOf('sallyport-%')))
+    await sleep(delayMs)
     const before = proxy.attempts
     const find = async () => reasonOf(Promise.resolve(sessions.findSession(ada)))
     const write = () => reasonOf(sql`select 1`.execute(db))
@@ -56,9 +60,9 @@ test('finds a session at once after it was opened, since the first lookup connec
   expect(await sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
 })
 
-async function poolConnections(): Promise<number> {
+async function connectionsOf(pattern: string): Promise<number> {
   const rows = await database.rows(
-    `select pid from pg_stat_activity where application_name = 'sallyport' and datname = current_database()`,
+    `select pid from pg_stat_activity where application_name like '${pattern}' and datname = current_database()`,
   )
   return rows.length
 }
