@@ -6,12 +6,10 @@ export const anyQuery: z.ZodMiniType<object> = z.object({})
 
 export const noFields: z.ZodMiniType<object> = z.strictObject({})
 
-export const id: z.ZodMiniType<string> = z.string().check(
-  z.minLength(1),
-  z.maxLength(128),
-  // PostgreSQL rejects it.
-  z.refine((text) => !text.includes('\0')),
-)
+/** PostgreSQL rejects NUL. */
+export const withoutNul: z.core.$ZodCheck<string> = z.refine((text) => !text.includes('\0'))
+
+export const id: z.ZodMiniType<string> = z.string().check(z.minLength(1), z.maxLength(128), withoutNul)
 
 /** A secret that works once, such as one sent by email. */
 export const oneTimeToken: z.ZodMiniType<string> = z.string().check(z.minLength(1), z.maxLength(128))

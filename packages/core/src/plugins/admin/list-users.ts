@@ -7,7 +7,7 @@ import {
   type UserTable,
 } from '../../database/schema/kysely-tables.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { id, session } from '../../endpoints/plain-schemas.ts'
+import { id, session, withoutNul } from '../../endpoints/plain-schemas.ts'
 import { listSessionsOf } from '../../endpoints/session-list.ts'
 import { toUserResponse, userFields } from '../../endpoints/user-record.ts'
 import { type AdminUserResponse, ENDPOINTS, type SessionResponse } from '../../protocol.ts'
@@ -37,8 +37,7 @@ export const listUsers: Endpoint<ListUsersInput, ListUsersOutput, false> = defin
   ...ENDPOINTS.listUsers,
   caller: 'admin',
   input: z.strictObject({
-    // PostgreSQL rejects NUL.
-    search: z.exactOptional(z.string().check(z.trim(), z.maxLength(320), z.regex(/^[^\0]*$/))),
+    search: z.exactOptional(z.string().check(z.trim(), z.maxLength(320), withoutNul)),
     ...pageFields,
   }),
   output: z.object({ users: z.array(adminUser), nextCursor: z.nullable(z.string()) }),

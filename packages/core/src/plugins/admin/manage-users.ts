@@ -5,7 +5,7 @@ import {
   type Endpoint,
   type RemovedFactor,
 } from '../../endpoints/endpoint.ts'
-import { done, id, revoked, revokedCount } from '../../endpoints/plain-schemas.ts'
+import { done, id, revoked, revokedCount, withoutNul } from '../../endpoints/plain-schemas.ts'
 import { liftBan, setBan } from '../../lifecycle/ban-user.ts'
 import { changeRole } from '../../lifecycle/change-role.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
@@ -22,9 +22,6 @@ export interface BanUserInput {
   expiresIn?: number
 }
 
-/** PostgreSQL rejects NUL. */
-const banReason = z.string().check(z.trim(), z.minLength(1), z.maxLength(500), z.regex(/^[^\0]*$/))
-
 const MAX_SECONDS = 100 * 365 * 24 * 60 * 60
 
 /** Bans a user and ends their streams. Their sessions stay, so the next call gets 403 `ACCOUNT_BANNED`. */
@@ -36,7 +33,7 @@ export function banUser(fresh: FreshAdmin): Endpoint<BanUserInput, SuccessRespon
     factor: fresh.factor,
     input: z.strictObject({
       userId: id,
-      reason: z.exactOptional(banReason),
+      reason: z.exactOptional(z.string().check(z.trim(), z.minLength(1), z.maxLength(500), withoutNul)),
       expiresIn: z.exactOptional(z.number().check(z.int(), z.positive(), z.maximum(MAX_SECONDS))),
     }),
     output: done,
