@@ -31,7 +31,7 @@ export type TokenRow = Pick<Selectable<SessionTable>, keyof SessionToken>
 /** Converts a row of `tokenStatement`. */
 export function toSessionToken(row: TokenRow): SessionToken {
   const [expiresAt, createdAt] = [readDate(row.expiresAt), readDate(row.createdAt)]
-  const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), new Date(row.lastSeenAt)]
+  const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), readDate(row.lastSeenAt)]
   return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
 }
 

@@ -3,6 +3,7 @@ import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type InvitationResponse, type SuccessResponse } from '../../protocol.ts'
+import { readDate } from '../../session/read-date.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
 import { toIso } from '../../session/session-row.ts'
 import { emailAddress } from '../internal.ts'
@@ -53,7 +54,7 @@ export function inviteMember(
         const ofOrganization = deletion.where('organizationId', '=', organizationId)
         const former = await ofOrganization.returning(['role', 'expiresAt']).executeTakeFirst()
         // Only owners may replace a pending invitation to become an owner.
-        if (former !== undefined && new Date(former.expiresAt) > createdAt)
+        if (former !== undefined && readDate(former.expiresAt) > createdAt)
           requireManager(organization.role, former.role, context)
         const values = { ...row, memberId: organization.memberId }
         await withOwnTables(trx).insertInto('invitation').values(values).execute()
