@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigurationError } from '@sallyport/core'
 import type { AuthPlugin } from '@sallyport/core/auth'
 import { openPostgres } from '@sallyport/core/postgres'
@@ -169,13 +170,15 @@ describe('with a lock_timeout of the role', () => {
   }
 
   test('a change waits no longer than statements of the app, which wait for the change', async () => {
-    const database = await createTablesOfRole('200ms')
+    const database = await createTablesOfRole('300ms')
     const reader = await beginWith(database, 'select from "user"')
     const opening = openPostgres(database.url, { ...PATIENT, columns })
     opening.catch(() => {})
     const app = await beginWith(database, 'commit')
     for (let waited = 0; waited < 3; waited++) {
       await until(async () => (await waiting(database)) > 0)
+      // On a busy machine, the change may give up late.
+      await sleep(100)
       await app.query(`update "user" set name = 'Ada'`)
     }
     await reader.query('commit')
