@@ -140,7 +140,7 @@ describe('a statement', () => {
     ['exhausts memory', `do $$ begin raise 'no' using errcode = '53200'; end $$`],
     ['takes too long', 'select pg_sleep(10)'],
   ])('that %s is SESSIONS_UNAVAILABLE, and the next one succeeds', async (_name, statement) => {
-    const { db } = await open({ poolSize: 1, statementTimeoutMs: 2_000 })
+    const { db } = await open({ poolSize: 1, statementTimeoutMs: 1_000 })
     expect(await reasonOf(sql.raw(statement).execute(db))).toBe('SESSIONS_UNAVAILABLE')
     const inside = db.transaction().execute((trx) => sql.raw(statement).execute(trx))
     expect(await reasonOf(inside)).toBe('SESSIONS_UNAVAILABLE')
@@ -160,7 +160,7 @@ describe('a statement', () => {
   })
 
   test('that finds no free connection in time is SESSIONS_UNAVAILABLE', async () => {
-    const { db } = await open({ poolSize: 1, connectTimeoutMs: 1_000 })
+    const { db } = await open({ poolSize: 1, connectTimeoutMs: 1_000, statementTimeoutMs: 1_000 })
     const transaction = db.transaction().execute(async (trx) => {
       await sql`select 1`.execute(trx)
       expect(await reasonOf(sql`select 1`.execute(db))).toBe('SESSIONS_UNAVAILABLE')

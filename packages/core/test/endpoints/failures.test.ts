@@ -205,7 +205,7 @@ describe('PostgreSQL', () => {
   })
 
   test('an exhausted pool', async () => {
-    const { database } = await open({ poolSize: 1, connectTimeoutMs: 1_500, statementTimeoutMs: 1_500 })
+    const { database } = await open({ poolSize: 1, connectTimeoutMs: 1_000, statementTimeoutMs: 1_000 })
     const served = await serve(database)
     const { promise, resolve } = Promise.withResolvers<void>()
     onTestFinished(() => resolve())

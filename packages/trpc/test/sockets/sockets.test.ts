@@ -120,7 +120,7 @@ describe('one attacking socket', () => {
     "with %s fails no other client's calls, and revocations elsewhere end streams",
     async (attack) => {
       await ask<NodeUse>(server, {})
-      const calm = await visit()
+      const calm = isMeasured ? await visit() : { failures: 0, times: [] }
       const before = await ask<NodeUse>(server, {})
       const [frames, attacked, revocations] = await Promise.all([assail(attack), visit(), revokeElsewhere()])
       const use = await ask<NodeUse>(server, {})

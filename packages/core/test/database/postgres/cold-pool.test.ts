@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const CALLS = 100
 
-test.each([80])(
+test.each([40])(
   'a burst on a cold pool %d ms away has no 503',
   async (delayMs) => {
     const proxy = await startProxy(server.port, { delayMs })
