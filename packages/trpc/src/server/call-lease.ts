@@ -1,4 +1,5 @@
 import { type AuthConfig, AuthError, isAuthError, isEndpointError, type Session } from '@sallyport/core'
+import { TRPCError } from '@trpc/server'
 import { reportError, toTRPCError, withStatus } from './errors.ts'
 import type { LeaseSubscriber } from './session-lease.ts'
 import { type LeaseSubscription, subscribeToLease } from './session-leases.ts'
@@ -150,7 +151,9 @@ export class CallLease implements LeaseSubscriber {
 
   abandon(): void {
     this.end()
-    this.#controller.abort(this.#caller?.reason)
+    const error = new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause: this.#caller?.reason })
+    // tRPC ignores this name in server-sent events. In JSON lines, it reports the code, or an internal error.
+    this.#controller.abort(Object.assign(error, { name: 'AbortError' }))
   }
 }
 

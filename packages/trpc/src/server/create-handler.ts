@@ -89,7 +89,8 @@ async function respondReady(auth: Pick<Auth, 'readiness'>): Promise<Response> {
  * announced, so it is rejected even if no procedure would read it.
  */
 async function readUnannounced(request: Request, maxBytes = MAX_PAYLOAD_BYTES): Promise<Request | null> {
-  const length = request.headers.get('content-length')
+  // A body of TRACE isn't read, and its request can't be copied.
+  const length = request.method === 'TRACE' ? null : request.headers.get('content-length')
   if (Number(length) > maxBytes) return null
   const limited = limitBody(request, maxBytes)
   if (limited.body === null || length !== null) return limited
@@ -98,6 +99,8 @@ async function readUnannounced(request: Request, maxBytes = MAX_PAYLOAD_BYTES): 
     return new Request(url, { method, headers, signal, body: await limited.arrayBuffer() })
   } catch (error) {
     if (error instanceof TRPCError) return null
+    // The client has disconnected, which isn't an error of the app. tRPC fails to read the rest, too.
+    if (signal.aborted) return limited
     throw error
   }
 }

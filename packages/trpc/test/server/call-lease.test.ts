@@ -49,9 +49,10 @@ const open = (options: Partial<ConstructorParameters<typeof CallLease>[1]> = {})
 
 describe('a caller who has gone away', () => {
   test('before the stream begins costs no subscription', () => {
-    const lease = open({ caller: AbortSignal.abort('gone') })
-    const { signal } = lease.openStream()
-    expect([signal.aborted, signal.reason]).toEqual([true, 'gone'])
+    const caller = AbortSignal.abort()
+    const { signal } = open({ caller }).openStream()
+    expect(signal.aborted).toBe(true)
+    expect(signal.reason).toMatchObject({ cause: caller.reason })
     expect(feed.subscriptions).toBe(0)
   })
 
@@ -60,11 +61,21 @@ describe('a caller who has gone away', () => {
     const lease = open({ caller: caller.signal })
     const { signal } = lease.openStream()
     expect([signal.aborted, feed.listeners]).toEqual([false, 1])
-    caller.abort('gone')
-    expect([signal.aborted, signal.reason, feed.listeners]).toEqual([true, 'gone', 0])
+    caller.abort(new DOMException('Too slow', 'TimeoutError'))
+    expect([signal.aborted, feed.listeners]).toEqual([true, 0])
+    expect(signal.reason).toMatchObject({ cause: caller.signal.reason })
     expect(lease.openStream().signal.aborted).toBe(true)
     expect([feed.listeners, feed.subscriptions]).toEqual([0, 1])
   })
+
+  test.each([undefined, 'Error: aborted', new Error('aborted')])(
+    'aborts the signal with an error that tRPC does not report as internal, if its reason is %s',
+    (reason) => {
+      const { signal } = open({ caller: AbortSignal.abort(reason) })
+      expect(signal.reason).toBeInstanceOf(TRPCError)
+      expect(signal.reason).toMatchObject({ name: 'AbortError', code: 'CLIENT_CLOSED_REQUEST' })
+    },
+  )
 
   test('after the last stream has ended no longer matters', () => {
     const caller = new AbortController()
@@ -83,11 +94,11 @@ test('a call without a caller ends its signal, too', () => {
 })
 
 test('a stream that begins after its caller has gone away leaves nothing for the end of the server', async () => {
-  const lease = open({ caller: AbortSignal.abort('gone'), isResumable: true })
+  const lease = open({ caller: AbortSignal.abort(), isResumable: true })
   const { signal } = lease.openStream()
   endStreams(feed)
   await Promise.resolve()
-  expect(signal.reason).toBe('gone')
+  expect(signal.reason).toMatchObject({ name: 'AbortError' })
 })
 
 describe('the subscription', () => {

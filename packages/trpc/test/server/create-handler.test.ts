@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { createServer, type RequestOptions, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
 import { createTestAuth } from '@sallyport/core/testing'
 import {
   authResponseMeta,
@@ -10,20 +14,32 @@ import {
   sessionMiddleware,
 } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import type { RenewSession } from '../../src/server/sent-request.ts'
+import { soon } from '../support/soon.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
 const auth = await createTestAuth()
 afterAll(() => auth.close())
 const { config } = auth
 
+const stopped = vi.fn()
+async function* ready(signal: AbortSignal) {
+  try {
+    yield 'ready'
+    await once(signal, 'abort')
+  } finally {
+    stopped()
+  }
+}
 const t = initTRPC.context<ReturnType<typeof createContext>>().create()
 const router = t.router({
   health: t.procedure.query(() => 'ok'),
   me: t.procedure.use(sessionMiddleware).query(({ ctx }) => ctx.user.id),
   size: t.procedure.input(z.string()).mutation(({ input }) => input.length),
+  ticks: t.procedure.use(sessionMiddleware).subscription(({ ctx }) => ready(ctx.auth.signal)),
+  lines: t.procedure.use(sessionMiddleware).query(({ ctx }) => ready(ctx.auth.signal)),
 })
 const contexts = createAuthContext(config, { db: auth.db })
 function createContext(options: HandlerContextOptions) {
@@ -197,6 +213,63 @@ describe('the limit of a body', () => {
     const broken = new ReadableStream({ start: (controller) => controller.error(new Error('gone')) })
     await expect(sendTo('size', broken)).rejects.toThrow('gone')
   })
+})
+
+describe('over Node', () => {
+  const onError = vi.fn()
+  let server: Server
+  beforeAll(async () => {
+    const handle = createHandler({ ...options, maxBodySize: 10, onError })
+    const listener = getRequestListener((request) => handle(request), { errorHandler: onError })
+    server = createServer(listener).listen(0)
+    await once(server, 'listening')
+  })
+  beforeEach(() => onError.mockClear())
+  afterAll(() => server.close())
+
+  const open = (sent: RequestOptions) =>
+    request({ port: (server.address() as AddressInfo).port, agent: false, ...sent })
+
+  test('a TRACE that announces a body too large is rejected for its method', async () => {
+    const headers = { 'content-type': 'application/json', 'content-length': '11' }
+    const sent = open({ method: 'TRACE', path: '/trpc/health', headers })
+    const [response] = await once(sent.end('x'.repeat(11)), 'response')
+    expect(response.resume().statusCode).toBe(405)
+  })
+
+  test('a client that disconnects in its body causes no internal error', async () => {
+    const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
+    const sent = open({ method: 'POST', path: '/trpc/size', headers }).on('error', () => {})
+    sent.write('"')
+    await once(server, 'request')
+    sent.destroy()
+    await soon(() => expect(onError).toHaveBeenCalled())
+    expect(onError.mock.calls).toMatchObject([[{ error: { code: 'BAD_REQUEST' } }]])
+  })
+
+  test.each([
+    { transport: 'server-sent events', path: '/trpc/ticks', accept: 'text/event-stream', errors: [] },
+    {
+      transport: 'JSON lines',
+      path: '/trpc/lines?batch=1&input={}',
+      accept: 'application/jsonl',
+      errors: [[{ error: { code: 'CLIENT_CLOSED_REQUEST' } }]],
+    },
+  ])(
+    'a client that disconnects from $transport causes no internal error',
+    async ({ path, accept, errors }) => {
+      stopped.mockClear()
+      const { cookie } = await auth.signIn()
+      const sent = open({ path, headers: { cookie, origin: ORIGIN, accept, 'trpc-accept': accept } })
+      const [response] = await once(sent.end(), 'response')
+      for await (const chunk of response.iterator({ destroyOnReturn: false }))
+        if (String(chunk).includes('ready')) break
+      response.destroy()
+      await soon(() => expect(stopped).toHaveBeenCalled())
+      await new Promise((resolve) => setImmediate(resolve))
+      expect(onError.mock.calls).toMatchObject(errors)
+    },
+  )
 })
 
 test('a Fastify plugin serves the same paths, and reads no bodies', async () => {
