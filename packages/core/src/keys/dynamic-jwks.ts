@@ -24,7 +24,7 @@ export interface DynamicJwksOptions {
   timeoutMs?: number
   /** For tests. @default globalThis.fetch */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** The clock in milliseconds, for tests. @default Date.now */
+  /** The clock in milliseconds, for tests. @default performance.now, which is never set back */
   now?: () => number
 }
 
@@ -35,7 +35,7 @@ export interface DynamicJwksOptions {
  * @throws ConfigurationError if the URL is neither https nor on this machine
  */
 export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeySet {
-  const { algorithms = ALGORITHMS, timeoutMs = 5_000, now = Date.now } = options
+  const { algorithms = ALGORITHMS, timeoutMs = 5_000, now = () => performance.now() } = options
   const request = options.fetch ?? ((input, init) => fetch(input, init))
   // Over plain HTTP, an attacker could inject their own keys.
   requireSecureUrl('The URL of a dynamic JWKS', url)

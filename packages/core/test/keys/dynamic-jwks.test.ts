@@ -12,7 +12,7 @@ import {
 import { defineAuth, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { MAX_PAYLOAD_BYTES } from '@sallyport/core/internal/protocol'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { toPublicJwk } from '../../src/keys/key-ring.ts'
 import type { PrivateJwk } from '../../src/keys/policy.ts'
 import { failures, type JwksServer, startJwksServer } from '../support/jwks-server.ts'
@@ -92,7 +92,7 @@ async function setWarmScene(options: DynamicJwksOptions = {}): Promise<Scene> {
 const soon = (expectation: () => unknown) => vi.waitFor(expectation, { interval: 1, timeout: 30_000 })
 
 /** Returns the result of a lookup: the key's id, `unknown`, or the reason of a rejection. */
-async function lookUp({ keySet }: Scene, kid: string): Promise<string> {
+async function lookUp({ keySet }: Pick<Scene, 'keySet'>, kid: string): Promise<string> {
   try {
     return (await keySet.findKey(kid))?.kid ?? 'unknown'
   } catch (error) {
@@ -475,6 +475,18 @@ test('requests JSON, and sends no credentials', async () => {
   expect(headers).toEqual([expect.objectContaining({ accept: 'application/json' })])
   for (const name of ['cookie', 'authorization', 'referer', 'origin'])
     expect(headers[0]).not.toHaveProperty(name)
+})
+
+test('a system clock that is set back delays no fetch', async () => {
+  const server = await startJwksServer(publish([a]))
+  await server.reject()
+  vi.useFakeTimers({ now: Date.now(), toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const keySet = dynamicJwks(server.url)
+  expect(await lookUp({ keySet }, a.kid)).toBe('KEYS_UNAVAILABLE')
+  await server.listen()
+  vi.setSystemTime(Date.now() - HOUR)
+  await soon(async () => expect(await lookUp({ keySet }, a.kid)).toBe(a.kid))
 })
 
 test('without options, uses the fetch and the clock of the runtime', async () => {
