@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs'
 import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { envFileStore, formatEnv, type KeyStore, keyFileStore } from '../key-file/key-store.ts'
+import { envFileStore, exists, formatEnv, type KeyStore, keyFileStore } from '../key-file/key-store.ts'
 import {
   addNextKey,
   createKeyRing,
@@ -64,7 +63,7 @@ export function addKeysCommands(program: Command): void {
     .action(async ({ algorithm, create, jwtLifetime, ...place }: CreateOptions) => {
       const store = storeOf(place)
       // A mistyped path must not become a second key ring.
-      if (store !== null && !create && !existsSync(store.path)) throw missingKeys(store)
+      if (store !== null && !create && !exists(store.path)) throw missingKeys(store)
       const key = await createSigningKey(algorithm)
       const options = { now: new Date(), jwtLifetimeSeconds: jwtLifetime }
       const first = createKeyRing(key, options.now)

@@ -15,8 +15,8 @@ export interface KeyStore {
   update(change: (ring: KeyRing) => KeyRing): KeyRing
 }
 
-/** A command that died left an older lock behind. */
-const STALE_LOCK_MS = 10_000
+/** A command that was killed left an older lock or draft behind. */
+const STALE_MS = 10_000
 
 /** Opens a file with only the ring, which only its owner can read. */
 export function keyFileStore(path: string): KeyStore {
@@ -67,7 +67,7 @@ interface FileFormat {
 }
 
 function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
-  const readText = () => (fs().existsSync(path) ? fs().readFileSync(path, 'utf8') : null)
+  const readText = () => (exists(path) ? fs().readFileSync(path, 'utf8') : null)
 
   function read(): KeyRing | null {
     const text = readText()
@@ -76,9 +76,12 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
 
   function replace(ring: KeyRing): void {
     const target = targetOf(path)
-    withDraft({ path: target, text: format(ring, readText() ?? '') }, (draft) =>
-      fs().renameSync(draft, target),
-    )
+    withDraft({ path: target, text: format(ring, readText() ?? '') }, (draft) => {
+      const { uid, gid } = fs().statSync(target)
+      // Otherwise, the server couldn't read the file anymore, and would keep a leaked key.
+      if (process.getuid?.() === 0) fs().lchownSync(draft, uid, gid)
+      fs().renameSync(draft, target)
+    })
   }
 
   /** If several processes start at once, the first wins. */
@@ -121,6 +124,11 @@ function fileStore(path: string, { parse, format }: FileFormat): KeyStore {
   }
 }
 
+/** Unlike `existsSync`, doesn't take a file in a folder that this user can't search for a missing one. */
+export function exists(path: string): boolean {
+  return fs().statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
 /** Follows a symbolic link: replacing the link would leave its target with the old keys. */
 function targetOf(path: string): string {
   return fs().existsSync(path) ? fs().realpathSync(path) : path
@@ -146,8 +154,7 @@ function withDraft<Result>(
 function locked<Result>(path: string, work: () => Result): Result {
   const lock = `${path}.lock`
   try {
-    const known = fs().statSync(lock, { throwIfNoEntry: false })
-    if (known && Date.now() - known.mtimeMs > STALE_LOCK_MS) fs().rmSync(lock, { force: true })
+    removeStale(path)
     fs().closeSync(fs().openSync(lock, 'wx'))
   } catch (cause) {
     throw new ConfigurationError(lockFault(lock, cause), { cause })
@@ -156,6 +163,20 @@ function locked<Result>(path: string, work: () => Result): Result {
     return work()
   } finally {
     fs().unlinkSync(lock)
+  }
+}
+
+const LEFTOVER = /^(lock|[\da-f-]{36}\.draft)$/
+
+/** Removes what killed commands have left: the lock, and drafts with private keys. */
+function removeStale(path: string): void {
+  const { basename, dirname, join } = process.getBuiltinModule('node:path')
+  const start = `${basename(path)}.`
+  for (const name of fs().readdirSync(dirname(path))) {
+    if (!name.startsWith(start) || !LEFTOVER.test(name.slice(start.length))) continue
+    const file = join(dirname(path), name)
+    const found = fs().statSync(file, { throwIfNoEntry: false })
+    if (found && Date.now() - found.mtimeMs > STALE_MS) fs().rmSync(file, { force: true })
   }
 }
 

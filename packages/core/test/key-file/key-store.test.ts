@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import fs, {
   chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -193,6 +194,41 @@ describe.each([
     utimesSync(`${path}.lock`, made, made)
     expect(messageOf(() => store.update(publish)) === 'accepted').toBe(isTaken)
     expect(existsSync(`${path}.lock`)).toBe(!isTaken)
+  })
+
+  test('an update removes the drafts of commands that were killed, and no other files', () => {
+    const path = newPath(file)
+    const store = storeOf(path)
+    store.create(first)
+    const ofNow = `${file}.${crypto.randomUUID()}.draft`
+    const names = [ofNow, `${file}.${crypto.randomUUID()}.draft`, `${file}.draft`, `${file}.2.draft`]
+    for (const name of names) {
+      writeFileSync(join(dirname(path), name), '')
+      const made = Date.now() / 1000 - (name === ofNow ? 9 : 11)
+      utimesSync(join(dirname(path), name), made, made)
+    }
+    store.update(publish)
+    expect(readdirSync(dirname(path)).sort()).toEqual(
+      [file, ofNow, `${file}.2.draft`, `${file}.draft`].sort(),
+    )
+  })
+
+  test.skipIf(process.getuid?.() !== 0)('of another user still is theirs after an update by root', () => {
+    const path = newPath(file)
+    const store = storeOf(path)
+    store.create(first)
+    chownSync(path, 1234, 1235)
+    store.update(publish)
+    expect(statSync(path)).toMatchObject({ uid: 1234, gid: 1235 })
+  })
+
+  test("in a folder that can't be searched is not taken for a missing one", () => {
+    const path = newPath(file)
+    const denied = vi.spyOn(fs, 'statSync').mockImplementation(() => {
+      throw new Error('EACCES')
+    })
+    onTestFinished(() => denied.mockRestore())
+    expect(() => storeOf(path).read()).toThrow('EACCES')
   })
 
   test('is named in the error if it is broken, without private values', () => {
