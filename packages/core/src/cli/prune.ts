@@ -31,16 +31,26 @@ export function addPruneCommand(program: Command): void {
         const tables = definition?.plugins.flatMap(({ expiringTables = [] }) => expiringTables) ?? []
         const stopped = new AbortController()
         for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
+        let removed: PruneReport = {}
+        const onProgress = (report: PruneReport) => {
+          removed = report
+          printProgress(report)
+          stopped.signal.throwIfAborted()
+        }
         const round = async () => {
-          const settings = { now: new Date(), tables, auditDays, batchSize, onProgress: printProgress }
-          const report = await prune(observed(database, definition), settings)
+          const settings = { now: new Date(), tables, auditDays, batchSize, onProgress }
+          await prune(observed(database, definition), settings).catch((error: unknown) => {
+            if (error !== stopped.signal.reason) throw error
+          })
           if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
-          console.log(format(report))
+          console.log(format(removed))
         }
         await round()
         // If a later round fails, for example because the file is busy, the next one still runs.
         while (every !== undefined && (await passed(every, stopped.signal)))
           await round().catch((error: unknown) => console.error(explain(error)))
+        if (every === undefined && stopped.signal.aborted)
+          throw new Error('Stopped. Run it again to remove the rest.')
       }),
     )
   addExamples(command, 'prune --env .env --auth src/auth.ts', 'prune -d file:data/app.db --every 3600')

@@ -257,6 +257,23 @@ describe('sallyport prune --every', () => {
   )
 })
 
+test('SIGINT ends a long sallyport prune after a batch, and exits with 1', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const ids = Array.from({ length: 400 }, (_, i) => `old ${i}`)
+  const { url } = await createDatabase((database) => addSessions(database, ids, inDays(-1)))
+  const running = startSallyport(['prune', '-d', url, '--batch-size', '1'], { cwd: directory })
+  onTestFinished(() => void running.process.kill('SIGKILL'))
+  const left = async () => (await idsOf(url, 'session')).length
+  await expect.poll(left, { timeout: 20_000 }).toBeLessThan(400)
+  running.process.kill('SIGINT')
+  const { code, stdout, stderr } = await running.ended
+  expect({ code, stderr }).toEqual({ code: 1, stderr: 'Stopped. Run it again to remove the rest.\n' })
+  expect(await left()).toBeGreaterThan(0)
+  expect(stdout).toBe(`removed session ${400 - (await left())}\n`)
+})
+
 describe('sallyport prune rejects', () => {
   test.for([
     { call: 'no database', args: [], message: 'pass --database, or set AUTH_DATABASE_URL or DATABASE_URL' },
