@@ -41,7 +41,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
   requireSecureUrl('The URL of a dynamic JWKS', url)
   const live = createLiveKeys(algorithms)
   const failures = createFailureSource()
-  const findLoaded = live.findKey
+  const { findKey: findLoaded, status: statusLoaded } = live
   let fetchedAt = Number.NEGATIVE_INFINITY
   let unknownKeyAt = Number.NEGATIVE_INFINITY
   let attempts = 0
@@ -96,13 +96,15 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
     ready: async () => {
       if (now() - fetchedAt > STALE_MS) await refresh()
     },
-    findKey(kid: string) {
-      const ageMs = now() - fetchedAt
-      if (ageMs > STALE_MS) return findAfterFetch(kid)
+    status(kid: string) {
       // In the background: this caller uses the current set, and `onFailure` gets a failure.
-      if (ageMs > FRESH_MS) refresh().catch(() => {})
-      const key = findLoaded(kid)
-      if (key !== undefined || live.status(kid) === 'revoked') return key
+      if (now() - fetchedAt > FRESH_MS) refresh().catch(() => {})
+      return statusLoaded(kid)
+    },
+    findKey(kid: string) {
+      if (now() - fetchedAt > STALE_MS) return findAfterFetch(kid)
+      // Also renews the set. Step 2 does too, because calls and streams need no lookup for a known token.
+      if (live.status(kid) !== 'gone') return findLoaded(kid)
       if (now() - unknownKeyAt < UNKNOWN_KEY_MS) {
         // The last fetch failed, so the key may exist: 503, not 401.
         if (attempts > 0) throw unavailable()

@@ -12,6 +12,7 @@ import {
 import { defineAuth, issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { MAX_PAYLOAD_BYTES } from '@sallyport/core/internal/protocol'
+import { isKeyTrusted } from '@sallyport/core/internal/server'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { toPublicJwk } from '../../src/keys/key-ring.ts'
 import type { PrivateJwk } from '../../src/keys/policy.ts'
@@ -434,6 +435,19 @@ describe('a key that the endpoint names as revoked', () => {
     expect(scene.keySet.findKey(a.kid)).toBeUndefined()
     expect(scene.fetches).toHaveLength(2)
     expect(await lookUp(scene, b.kid)).toBe(b.kid)
+  })
+
+  test('ends calls and streams whose token needs no verification anymore', async () => {
+    const scene = await setWarmScene()
+    const config = defineAuthConfig({ baseUrl: 'https://app.example.com', jwks: scene.keySet })
+    const session = { id: 's', userId: 'u', expiresAt: new Date(Date.now() + HOUR) }
+    const { active } = parseSigningKeys({ keys: [a] })
+    const { token } = await issueJwt(session, { key: active, config })
+    const identity = await verifyJwt(token, config)
+    scene.server.answer = publish([b], { revoked: [a.kid] })
+    scene.advance(6 * MINUTE)
+    await soon(() => expect(isKeyTrusted(identity, config)).toBe(false))
+    expect(await reasonOf(verifyJwt(token, config))).toBe('TOKEN_INVALID')
   })
 
   test('is invalid although it is still among the keys', async () => {
