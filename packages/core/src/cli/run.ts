@@ -45,7 +45,16 @@ export async function run(): Promise<void> {
   // A definition can start work that fails later.
   process.once('uncaughtException', fail)
   const code = await program.parseAsync().then(() => process.exitCode, reportError)
+  await outputTaken()
   process.off('uncaughtException', fail)
   // The definition may have left files or connections open.
   process.exit(code)
+}
+
+/** Waits until a pipe has taken the output, which an exit would cut off after 64 KB. It may be closed too. */
+function outputTaken(): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.once('error', () => resolve())
+    process.stdout.write('', () => resolve())
+  })
 }

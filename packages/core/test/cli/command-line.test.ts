@@ -1,6 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { afterAll, describe, test as sequential } from 'vitest'
 import { formatEnv, keyFileStore } from '../../src/key-file/key-store.ts'
@@ -15,6 +17,7 @@ const test = sequential.concurrent
 const directory = temporaryDirectory()
 const CORE = new URL('../../src/', import.meta.url)
 const key = await createSigningKey()
+const onWindows = process.platform === 'win32'
 
 const host = hostSallyport()
 afterAll(host.stop)
@@ -61,6 +64,16 @@ describe('--version and --help', () => {
     expect(stdout).toContain(`\nExamples:\n  $ sallyport ${command.join(' ')} `)
     expect(stdout).toMatch(/\nExit codes:\n {2}0 {2}done\n {2}1 .*\n {2}2 .*\n {2}3 .*\n$/)
   })
+})
+
+test('a long output reaches a slow pipe in full', { skip: onWindows }, async ({ expect }) => {
+  const path = join(directory, 'long.json')
+  const revoked = Array.from({ length: 2_000 }, (_, i) => ({ kid: `leaked-${i}`, at: new Date() }))
+  keyFileStore(path).create({ ...createKeyRing(key, new Date()), revoked })
+  const command = `"${process.execPath}" "$1" keys list --json -f "$2" | (sleep 1; cat)`
+  const main = fileURLToPath(new URL('cli/main.ts', CORE))
+  const { stdout } = await promisify(execFile)('sh', ['-c', command, 'sh', main, path])
+  expect(JSON.parse(stdout)).toHaveLength(2_001)
 })
 
 describe('--json prints errors as JSON too, with the same exit code', () => {
@@ -113,7 +126,6 @@ describe('a variable that only ./.env has', () => {
 })
 
 // Windows has no `mkfifo`.
-const onWindows = process.platform === 'win32'
 test('a ./.env that is a named pipe is not read', { skip: onWindows }, async ({ expect }) => {
   const root = writeApp(directory, { 'src/.keep': '' })
   execFileSync('mkfifo', [join(root, '.env')])

@@ -26,8 +26,9 @@ async function run({ args, cwd, env, input }: Call): Promise<Run> {
   Object.defineProperty(process, 'stdin', { value: Readable.from([input]), configurable: true })
   Object.assign(process.env, env)
   for (const name of streams) {
-    process[name].write = (text: string | Uint8Array) => {
+    process[name].write = (text: string | Uint8Array, done?: unknown) => {
       printed[name] += String(text)
+      if (typeof done === 'function') done()
       return true
     }
   }
