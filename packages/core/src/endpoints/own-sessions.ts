@@ -7,7 +7,7 @@ import { anyQuery, id, noFields, revoked, revokedCount, session, tokens } from '
 import { renewSession } from './renew-session.ts'
 import { listSessionsOf } from './session-list.ts'
 
-/** Lists the caller's unexpired sessions, the newest first. */
+/** Lists the caller's unexpired sessions, the newest first, and at most 1,000. */
 export const listSessions: Endpoint<object, { sessions: SessionResponse[] }, false> = defineEndpoint({
   ...ENDPOINTS.listSessions,
   caller: 'user',
