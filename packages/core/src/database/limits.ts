@@ -9,6 +9,9 @@ import type { AuthKysely } from './schema/kysely-tables.ts'
 /** The largest integer of PostgreSQL's column. Higher limits are never reached. */
 const MAX_POINTS = 2 ** 31 - 1
 
+/** A counter that ends even later was written before a clock was set back, and has ended. */
+const MAX_SKEW_MS = 60_000
+
 /** How many full counters a process remembers. */
 const MAX_FULL = 10_000
 
@@ -21,15 +24,16 @@ export function storedLimits(
   run: (text: string, values: readonly unknown[]) => Promise<readonly Row[]>,
 ): Required<RateLimitStore> {
   const table = internalTable(internal, 'rate_limit')
+  const isOpen = '(counter.expire > ? and counter.expire <= ?)'
   // One statement, so of any number at once, exactly the allowed ones are counted.
   const count = `
     insert into ${table} as counter (key, points, expire) values (?, 1, ?)
       on conflict (key) do update set
-        points = case when counter.expire > ? then counter.points + 1 else 1 end,
-        expire = case when counter.expire > ? then counter.expire else excluded.expire end
-      where (counter.expire > ?) is not true or counter.points < ?
+        points = case when ${isOpen} then counter.points + 1 else 1 end,
+        expire = case when ${isOpen} then counter.expire else excluded.expire end
+      where ${isOpen} is not true or counter.points < ?
       returning points, expire`
-  const read = `select points, expire from ${table} where key = ? and expire > ?`
+  const read = `select points, expire from ${table} where key = ? and expire > ? and expire <= ?`
   // Only an attempt of the current window can be given back.
   const subtract = `
     update ${table} set points = points - 1 where key = ? and points > 0 and expire > ? and expire <= ?`
@@ -47,12 +51,15 @@ export function storedLimits(
   async function consume(key: string, limit: RateLimit): Promise<number | null> {
     const [name, now] = [counterName(storable(key), limit), Date.now()]
     const points = Math.min(Math.ceil(limit.points), MAX_POINTS)
-    if ((full.get(name) ?? 0) <= now) {
-      const [counted] = await run(count, [name, windowEnd(limit, now), now, now, now, points])
+    const latest = windowEnd(limit, now + MAX_SKEW_MS)
+    const open = [now, latest]
+    const fullUntil = full.get(name) ?? 0
+    if (fullUntil <= now || fullUntil > latest) {
+      const [counted] = await run(count, [name, windowEnd(limit, now), ...open, ...open, ...open, points])
       endOfFull(counted, name, points)
       if (counted !== undefined) return null
     }
-    const [stored] = await run(read, [name, now])
+    const [stored] = await run(read, [name, ...open])
     const end = endOfFull(stored, name, points)
     if (end !== null) return secondsUntil(end, now)
     // An attempt was given back, here or elsewhere.

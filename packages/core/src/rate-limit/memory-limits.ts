@@ -38,8 +38,10 @@ export function memoryLimits(): Required<RateLimitStore> {
       sweep(now)
       const name = nameOf(key, limit)
       const found = counters.get(name)
-      const counter =
-        found !== undefined && found.end > now ? found : { points: 0, end: windowEnd(limit, now) }
+      const end = windowEnd(limit, now)
+      // A later end was computed before the clock was set back.
+      const isOpen = found !== undefined && found.end > now && found.end <= end
+      const counter = isOpen ? found : { points: 0, end }
       counters.set(name, counter)
       if (counter.points >= limit.points) return secondsUntil(counter.end, now)
       counter.points++

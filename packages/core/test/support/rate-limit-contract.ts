@@ -73,6 +73,15 @@ export function testRateLimitStore(store: RateLimitStore): void {
     expect(await times(4, key)).toEqual([null, null, null, 60])
   })
 
+  test('starts again if the clock was set back', async () => {
+    const key = newKey()
+    pass(10_000)
+    expect(await times(4, key)).toEqual([null, null, null, 60])
+    pass(-3_600_000)
+    expect(await times(4, key)).toEqual([null, null, null, 60])
+    pass(3_590_000)
+  })
+
   test('returns whole seconds, and never less than one', async () => {
     const key = newKey()
     await times(3, key)
