@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely'
 import type { AuthKysely, SessionTable } from '../database/schema/kysely-tables.ts'
 import type { SessionResponse } from '../protocol.ts'
 import { readMethods } from '../session/authentication-methods.ts'
-import { readDate } from '../session/read-date.ts'
+import { dayBefore, readDate } from '../session/read-date.ts'
 import { toIso } from '../session/session-row.ts'
 
 const COLUMNS = [
@@ -34,7 +34,7 @@ export async function listSessionsOf(
     .selectFrom('session')
     .select(COLUMNS)
     .where('userId', '=', userId)
-    .where('expiresAt', '>', now)
+    .where('expiresAt', '>', dayBefore(now))
     .orderBy('createdAt', 'desc')
     .orderBy('id')
     .limit(MAX_SESSIONS)

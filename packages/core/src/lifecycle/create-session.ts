@@ -8,6 +8,7 @@ import { AuthError, ConfigurationError } from '../protocol/errors.ts'
 import type { SessionCookie } from '../request/credentials.ts'
 import { addMethods } from '../session/authentication-methods.ts'
 import { expiryOf } from '../session/lifetime.ts'
+import { dayBefore, readDate } from '../session/read-date.ts'
 import { createCredentials } from '../session/secret.ts'
 import { isBanned } from '../session/session.ts'
 import { commit } from './commit.ts'
@@ -99,8 +100,9 @@ async function evictSessions(
 ): Promise<void> {
   const { maxSessionsPerUser, whenFull } = config
   if (maxSessionsPerUser === Number.POSITIVE_INFINITY) return
-  const query = trx.selectFrom('session').select('id').where('userId', '=', userId)
-  const sessions = await query.where('expiresAt', '>', now).orderBy('createdAt', 'desc').execute()
+  const query = trx.selectFrom('session').select(['id', 'expiresAt']).where('userId', '=', userId)
+  const unpruned = query.where('expiresAt', '>', dayBefore(now)).orderBy('createdAt', 'desc')
+  const sessions = (await unpruned.execute()).filter(({ expiresAt }) => readDate(expiresAt) > now)
   const excess = sessions.slice(maxSessionsPerUser - 1)
   if (excess.length > 0 && whenFull === 'reject') throw reject('TOO_MANY_SESSIONS')
   for (const { id: sessionId } of excess)

@@ -2,6 +2,7 @@ import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
 import { LOG_RETENTION_MS } from '../database/schema/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { requirePositive } from '../protocol/settings.ts'
+import { readDate } from '../session/read-date.ts'
 import { commit } from './commit.ts'
 import { lockFreeUsers } from './locked-sessions.ts'
 
@@ -101,9 +102,11 @@ async function removeExpiredSessions(database: SessionDatabase, batch: SessionBa
   const { now, batchSize, busy } = batch
   const busyBefore = busy.size
   const count = await commit(database, async (trx, record) => {
-    let query = trx.selectFrom('session').select(['id', 'userId']).where('expiresAt', '<=', now)
+    let query = trx.selectFrom('session').select(['id', 'userId', 'expiresAt']).where('expiresAt', '<=', now)
     if (busy.size > 0) query = query.where('userId', 'not in', [...busy])
-    const expired = await query.limit(batchSize).execute()
+    const found = await query.limit(batchSize).execute()
+    // SQLite compares text, and a date that was written by hand may come before the present of the same day.
+    const expired = found.filter(({ expiresAt }) => !(readDate(expiresAt) > now))
     if (expired.length === 0) return 0
     for (const userId of await lockFreeUsers(trx, [...new Set(expired.map(({ userId }) => userId))]))
       busy.add(userId)

@@ -18,3 +18,12 @@ export function readDate(value: unknown): Date {
   const isWithoutZone = !value.endsWith('Z') && WITHOUT_ZONE.test(value)
   return new Date(isWithoutZone ? `${value}Z` : value)
 }
+
+/**
+ * Returns a bound for SQL that selects rows that haven't expired. SQLite compares text: a date that was
+ * written by hand, such as `2026-11-29 15:00`, may come before the present of the same day. Then check each
+ * row with {@link readDate}.
+ */
+export function dayBefore(now: Date): Date {
+  return new Date(now.getTime() - 24 * 60 * 60 * 1000)
+}

@@ -73,14 +73,17 @@ describe('GET /sessions', () => {
   test("reads dates as Step 2 does: without a zone they are in UTC, and one that can't be read is empty", async () => {
     vi.stubEnv('TZ', 'Asia/Tokyo')
     onTestFinished(() => void vi.unstubAllEnvs())
-    const moment = new Date(auth.clock.now().getTime() + 60 * 60 * 1000).toISOString().slice(0, 19)
-    const changed = auth.db
-      .updateTable('session')
-      .set({ expiresAt: sql`${moment}`, createdAt: sql`'long ago'` })
-    await changed.where('id', '=', elsewhere.sessionId).execute()
-    expect(await nextCall(elsewhere)).toBe('200')
-    const listed = { id: elsewhere.sessionId, expiresAt: `${moment}.000Z`, createdAt: '' }
-    expect(await list()).toContainEqual(expect.objectContaining(listed))
+    const moment = new Date(auth.clock.now().getTime() + 60 * 1000).toISOString().slice(0, 19)
+    // As text, the one with a space comes before the present.
+    for (const expiresAt of [moment, moment.replace('T', ' ')]) {
+      const changed = auth.db
+        .updateTable('session')
+        .set({ expiresAt: sql`${expiresAt}`, createdAt: sql`'long ago'` })
+      await changed.where('id', '=', elsewhere.sessionId).execute()
+      expect(await nextCall(elsewhere)).toBe('200')
+      const listed = { id: elsewhere.sessionId, expiresAt: `${moment}.000Z`, createdAt: '' }
+      expect(await list()).toContainEqual(expect.objectContaining(listed))
+    }
   })
 
   test('returns only these members of each session, and never a token', async () => {

@@ -2,6 +2,7 @@ import { type AuthConfigOptions, type AuthEvent, ConfigurationError, validateSes
 import { createSession, type SessionDatabase } from '@sallyport/core/auth'
 import { EndpointError } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { versionOfSecret } from '../../src/session/secret.ts'
 import { reasonOf } from '../support/reason-of.ts'
@@ -333,6 +334,19 @@ describe('with maxSessionsPerUser', () => {
     own.clock.advance(0.001)
     const next = await own.begin()
     expect(await idsOf(own)).toEqual([id, next.id])
+  })
+
+  test('includes a session whose expiry was changed by hand to a date with a space', async () => {
+    const own = await withSettings({ maxSessionsPerUser: 1 })
+    const { id } = await own.begin()
+    const moment = new Date(own.clock.now().getTime() + 60_000).toISOString().slice(0, 19).replace('T', ' ')
+    await own.db
+      .updateTable('session')
+      .set({ expiresAt: sql`${moment}` })
+      .where('id', '=', id)
+      .execute()
+    const next = await own.begin()
+    expect(await idsOf(own)).toEqual([next.id])
   })
 
   test('concurrent sign-ins leave no more sessions than allowed', async () => {

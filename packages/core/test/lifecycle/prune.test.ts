@@ -5,6 +5,7 @@ import { createSession } from '@sallyport/core/auth'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { PruneOptions, PruneReport } from '../../src/lifecycle/prune.ts'
@@ -71,6 +72,25 @@ const keys = async () =>
   (await db.selectFrom('sallyport.rate_limit').select('key').execute()).map(({ key }) => key)
 
 describe('sessions', () => {
+  test('stay if they expire later today by a date that was changed by hand, with a space', async () => {
+    const ids = await addSessions(2, now())
+    const moment = (ms: number) =>
+      sql<Date>`${new Date(now().getTime() + ms).toISOString().slice(0, 19).replace('T', ' ')}`
+    const [alive = '', expired = ''] = ids
+    await db
+      .updateTable('session')
+      .set({ expiresAt: moment(2_000) })
+      .where('id', '=', alive)
+      .execute()
+    await db
+      .updateTable('session')
+      .set({ expiresAt: moment(-2_000) })
+      .where('id', '=', expired)
+      .execute()
+    expect(await run()).toMatchObject({ session: 1 })
+    expect(await idsOf('session')).toEqual([alive])
+  })
+
   test('are deleted once expired, and valid ones stay', async () => {
     const expired = [...(await addSessions(2, now())), ...(await addSessions(1, before(DAY_MS)))]
     const alive = await addSessions(2, before(-1))
