@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import type { AuthEvent } from '@sallyport/core'
+import { createAuth } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
 import { foundWhenAnnounced } from '../support/revocations.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -188,6 +189,24 @@ test('uses the session cookie if the bearer token is of another session', async 
   expect(await withBearer.database.sessions.findSession(bob)).toBeNull()
   expect(await withBearer.database.sessions.findSession(eve)).not.toBeNull()
   await withBearer.close()
+})
+
+test("with the JWT alone is 503 if it can't be verified, and changes nothing", async () => {
+  const down = await createTestAuth()
+  onTestFinished(() => down.close())
+  const bob = await down.signIn()
+  const [own] = down.config.issuers
+  const jwks = { ...own.jwks, findKey: () => Promise.reject(new Error('down')) }
+  const config = { ...down.config, issuers: [{ ...own, jwks }] as const, onFailure: () => {} }
+  const { handler } = await createAuth({ ...down.definition, config }, down.database, {
+    pruneEverySeconds: 0,
+  })
+  const response = await handler(
+    post(ENDPOINTS.signOut.path, undefined, { cookie: `service.jwt=${bob.token}` }),
+  )
+  expect([response.status, (await response.json()).code]).toEqual([503, 'KEYS_UNAVAILABLE'])
+  expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
+  expect(await down.database.sessions.findSession(bob)).not.toBeNull()
 })
 
 test('clears a superseded session cookie and keeps its session', async () => {

@@ -104,6 +104,14 @@ describe('an invalid session gets no JWT', () => {
         return `service.jwt=${ada.token}`
       },
     ],
+    ['an invalid JWT alone', 401, 'SESSION_NOT_FOUND', both, async () => 'service.jwt=x.y.z'],
+    [
+      'an expired JWT alone',
+      401,
+      'SESSION_NOT_FOUND',
+      both,
+      async () => `service.jwt=${(await auth.expireJwt(ada)).token}`,
+    ],
     [
       'a superseded secret',
       409,

@@ -314,6 +314,24 @@ describe('a concurrent change wins over a pending write', () => {
     expect(events).toEqual([])
   })
 
+  test.each(due)(
+    'a session %s that expires after it was checked stays expired',
+    async (_name, settings, seconds) => {
+      const { begin, row, clock, expireSession, ada, database } = await start(settings)
+      clock.advance(seconds)
+      let lookups = 0
+      const findSession: SessionDatabase['sessions']['findSession'] = async (key) => {
+        const found = await database.sessions.findSession(key)
+        if (++lookups === 2) await expireSession(ada)
+        return found
+      }
+      const sessions = { ...database.sessions, findSession }
+      const { advance } = await begin(undefined, { ...database, sessions })
+      expect(await reasonOf(advance())).toBe('SESSION_EXPIRED')
+      expect(await row()).toMatchObject({ version: 1, expiresAt: clock.now().toISOString() })
+    },
+  )
+
   test.each(due)('a session %s whose user was deleted stays deleted', async (_name, settings, seconds) => {
     const { begin, row, clock, db, ada } = await start(settings)
     clock.advance(seconds)

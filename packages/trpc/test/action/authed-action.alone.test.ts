@@ -1,4 +1,5 @@
 import { type AuthDatabase, AuthError, REASONS, type Reason } from '@sallyport/core'
+import { authStore } from '@sallyport/core/internal/server'
 import type { TestSession } from '@sallyport/core/testing'
 import {
   type AuthContext,
@@ -167,6 +168,17 @@ describe.each(places)('an action %s', (place) => {
         expect(rejection).toMatchObject({ httpStatus: status, code, message, auth: { reason, replay: true } })
       }
       expect(runs).toHaveLength(reason === null ? 1 : 0)
+    })
+
+    test('a later call of the same request notices a revocation elsewhere', async () => {
+      const session = await app.signIn()
+      const caller = callerAt(place, session)
+      await caller.whoami()
+      const revoked = app.db[authStore].database?.db.deleteFrom('session')
+      await revoked?.where('id', '=', session.sessionId).execute()
+      // Beside the database, the feed announces it.
+      app.db[authStore].revocations.publish(session)
+      expect(reasonOf(await outcomeOf(caller.whoami()))).toBe('SESSION_NOT_FOUND')
     })
 
     test('responds with 503 and is retryable while the database is unreachable', async () => {

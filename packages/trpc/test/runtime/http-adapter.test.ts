@@ -1,5 +1,7 @@
 import { type Reason, validateSession } from '@sallyport/core'
-import type { Runner, RunnerCall } from '@sallyport/trpc/action'
+import { createTestAuth } from '@sallyport/core/testing'
+import { createAuthContext } from '@sallyport/trpc'
+import { bindRunner, createAuthRuntime, type Runner, type RunnerCall } from '@sallyport/trpc/action'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { httpStore } from '../../src/runtime/http-adapter.ts'
 
@@ -150,6 +152,38 @@ describe('an attempt', () => {
     await expect(storeFor(answering(answer)).limits?.consume('procedure:a', limit)).rejects.toMatchObject(
       unavailable,
     )
+  })
+})
+
+test('an endpoint receives the headers that it reads, and no others', async () => {
+  const { config, definition, close } = await createTestAuth()
+  onTestFinished(() => close())
+  const read = {
+    authorization: 'Bearer a.b.c',
+    cookie: 'service.session=a.b',
+    origin: 'https://app.example',
+    purpose: 'prefetch',
+    referer: 'https://app.example/page',
+    'sec-fetch-dest': 'document',
+    'sec-fetch-mode': 'navigate',
+    'sec-fetch-site': 'cross-site',
+    'sec-purpose': 'prefetch;prerender',
+    'user-agent': 'Firefox',
+    'x-moz': 'prefetch',
+    'x-sallyport': '1',
+    'x-sallyport-session': 'none',
+  }
+  const auth = createAuthContext(config).headers({ ...read, accept: '*/*', 'x-forwarded-for': '192.0.2.1' })
+  const runner = answering({ body: {} })
+  await createAuthRuntime(() => definition)
+    .getAuth({ ...auth, ...bindRunner(runner) })
+    .api.getSession()
+  expect(runner.calls).toMatchObject([{ path: 'sallyport.queryEndpoint' }])
+  expect(runner.calls[0]?.input).toMatchObject({ name: 'getSession', input: {} })
+  expect(Object(runner.calls[0]?.input).request).toEqual({
+    method: 'GET',
+    headers: read,
+    remoteAddress: null,
   })
 })
 

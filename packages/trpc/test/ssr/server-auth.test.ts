@@ -151,6 +151,10 @@ describe('a rejected call', () => {
   )
 
   const kept = { runs: 1, calls: 0, status: 'authenticated', reason: null }
+  test('whose resolver has run is not repeated', async () => {
+    expect(await reject(remoteError('TOKEN_EXPIRED', false))).toEqual(kept)
+  })
+
   test.each([
     ['ROLE_REQUIRED', kept],
     ['SESSION_NOT_FRESH', kept],

@@ -91,6 +91,16 @@ describe.each(['localRunner', 'httpRunner'] as const)('with %s', (name) => {
       expect(await runAs(session, cookie)).toMatchObject({ body: { user: { id: session.userId } } })
     })
 
+    test("rejects the session's JWT of an older version", async () => {
+      const session = await scene.auth.signIn()
+      const headers = { cookie: session.cookie, 'x-sallyport': '1' }
+      const url = `${scene.auth.config.baseUrl}/api/auth/revoke-copies`
+      const renewal = await scene.auth.handler(new Request(url, { method: 'POST', headers }))
+      const [, token = ''] = /service\.jwt=([^;]+)/.exec(renewal.headers.getSetCookie().join()) ?? []
+      const running = runAs({ ...session, token }, `service.jwt=${session.token}`)
+      await expect(running).rejects.toMatchObject({ reason: 'TOKEN_INVALID' })
+    })
+
     test.each<[string, (session: TestSession) => Promise<string> | string, string]>([
       ['no credentials', () => '', 'TOKEN_MISSING'],
       ["another user's", async () => (await scene.auth.expireJwt(ada)).cookie, 'TOKEN_INVALID'],
