@@ -3,6 +3,7 @@ import { commit } from '../../lifecycle/commit.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { isAuthError } from '../../protocol/errors.ts'
+import { readDate } from '../../session/read-date.ts'
 import { type AnonymousKysely, withOwnTables } from './tables.ts'
 
 const BATCH = 100
@@ -37,11 +38,10 @@ export async function pruneAnonymousUsers(pruning: Pruning): Promise<void> {
   }
 }
 
-/** Returns false if a plugin or a table of the app rejects the deletion. */
+/** Returns false if the user has a session, or a plugin or a table of the app rejects the deletion. */
 async function isPruned(userId: string, pruning: Pruning): Promise<boolean> {
   try {
-    await pruneUser(userId, pruning)
-    return true
+    return await pruneUser(userId, pruning)
   } catch (error) {
     // The database is unavailable, so every deletion would fail.
     if (isAuthError(error)) throw error
@@ -50,15 +50,23 @@ async function isPruned(userId: string, pruning: Pruning): Promise<boolean> {
   }
 }
 
-function pruneUser(userId: string, { database, ...times }: Pruning): Promise<void> {
+function pruneUser(userId: string, { database, ...times }: Pruning): Promise<boolean> {
   return commit(database, async (trx, record) => {
     await lockUsers(trx, [userId])
     // They may have been upgraded meanwhile.
     const query = unreachable(withOwnTables(trx), times).where('user.id', '=', userId)
-    if ((await query.executeTakeFirst()) === undefined) return
+    if ((await query.executeTakeFirst()) === undefined) return true
+    // SQLite compares text, and a date that was written by hand may come before the present of the same day.
+    const sessions = await trx
+      .selectFrom('session')
+      .select('expiresAt')
+      .where('userId', '=', userId)
+      .execute()
+    if (sessions.some(({ expiresAt }) => readDate(expiresAt) > times.now)) return false
     await deleteSessions(trx, record, { userId, cause: 'user-deleted', at: times.now })
     await trx.deleteFrom('user').where('id', '=', userId).execute()
     record({ type: 'user.deleted', userId, actorId: null, at: times.now })
+    return true
   })
 }
 
