@@ -262,6 +262,19 @@ describe('the client refreshes a JWT', () => {
     expect(server.sent.length - before).toBeLessThanOrEqual(expiresIn === 1 ? 60 : 6)
   })
 
+  test('by the first call without listeners, also if the system clock was set back', async () => {
+    const { client, server, session } = open()
+    server.answer(TOKEN, () => tokens())
+    await client.refresh()
+    vi.setSystemTime(Date.now() - 24 * 60 * 60 * 1_000)
+    await vi.advanceTimersByTimeAsync(839_000)
+    await session.refreshIfDue()
+    expect(server.count(TOKEN)).toBe(1)
+    await vi.advanceTimersByTimeAsync(1_000)
+    await session.refreshIfDue()
+    expect(server.count(TOKEN)).toBe(2)
+  })
+
   test('on time, whatever the system clock shows', async () => {
     const { client, server, session } = await signedIn()
     const day = 24 * 60 * 60 * 1_000
