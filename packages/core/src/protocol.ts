@@ -118,7 +118,7 @@ export const GRACE_SECONDS = 30
 /** The client refreshes a JWT this long before it expires. The server allows no leeway (spec section 8). */
 export const CLIENT_LEEWAY_SECONDS = 60
 
-/** The maximum number of calls in one batch or one WebSocket frame. */
+/** The maximum number of calls in one HTTP batch. Over WebSocket, each call of a frame is limited alone. */
 export const MAX_BATCH_SIZE = 20
 
 /** The maximum size of a WebSocket message or the body of an auth request. */

@@ -119,7 +119,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   return socket
 }
 
-/** Splits tRPC's batches: the server limits a frame to 20 calls and 64 KB. */
+/** Splits tRPC's batches: a frame has at most 64 KB, and 20 calls if the app has no `webSocketOptions`. */
 function oneCallPerFrame(Base: typeof WebSocket, headers: SocketOptions['headers']): typeof WebSocket {
   return class extends Base {
     constructor(url: string | URL) {

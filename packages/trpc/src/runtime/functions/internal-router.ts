@@ -125,7 +125,7 @@ function rejectUnusable({ _def: { lazy, procedures } }: AnyTRPCRouter): void {
 
 /** Converts a session to JSON, with the ban that Step 2 in the other process needs. */
 export function toSessionJson({ expiresAt, ban, ...session }: StoredSession): SessionJson {
-  // Never null: an unreadable date means that the ban is over, and null would be a permanent ban.
+  // Never null: in `expiresAt`, an unreadable date means expired. It never ends a ban.
   const toText = (date: Date) => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
   return { ...session, expiresAt: toText(expiresAt), ban: ban && { until: ban.until && toText(ban.until) } }
 }
