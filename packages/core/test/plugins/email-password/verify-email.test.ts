@@ -213,6 +213,17 @@ describe('an address is changed', () => {
       expect(await row.executeTakeFirst()).toMatchObject({ version: 2, lastAuthenticatedAt })
     })
 
+    test('is limited like other changes of credentials, and the link stays valid', async () => {
+      const token = await receive(newEmail())
+      for (let i = 0; i < 10; i++) {
+        const limit = { points: 10, duration: 15 * 60 }
+        await auth.database.limits.consume(`version:${ada.sessionId}`, limit)
+      }
+      expect(await statusOf(verify(token, ada.cookie))).toBe('429 RATE_LIMITED')
+      expect(await sessionCall(ada.cookie)).toBe('200')
+      expect(await statusOf(verify(token))).toBe('200')
+    })
+
     test("of another user ends all sessions of the link's user, and leaves the other session unchanged", async () => {
       const bob = await auth.signIn(await makeUser())
       const response = await verify(await receive(newEmail()), bob.cookie)
