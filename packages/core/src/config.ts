@@ -83,7 +83,7 @@ export interface AuthConfigOptions {
   session?: Partial<SessionLifetimes> & {
     /** Milliseconds after which a lookup fails with 503. @default 2_000 */
     lookupTimeoutMs?: number
-    /** The maximum number of sessions of a user. @default no limit */
+    /** The maximum number of sessions of a user; `Infinity` for no limit. @default 1_000 */
     maxSessionsPerUser?: number
     /** What happens to a sign-in at that maximum. @default 'evict-oldest' */
     whenFull?: 'evict-oldest' | 'reject'
@@ -201,7 +201,7 @@ function resolve(options: AuthConfigOptions): AuthConfig {
   const { allowedHeaders = [], exposedHeaders = [], sessionCookie } = options
   const { expiresInSeconds: jwtLifetimeSeconds = JWT_LIFETIME_SECONDS, cacheSize = 10_000 } = jwt
   const { freshForSeconds = 15 * 60, lookupTimeoutMs = LOOKUP_TIMEOUT_MS } = session
-  const { maxSessionsPerUser = NO_LIMIT, whenFull = 'evict-oldest', rotateSessionToken = false } = session
+  const { maxSessionsPerUser = 1_000, whenFull = 'evict-oldest', rotateSessionToken = false } = session
   const { expiresInSeconds = SESSION_LIFETIME_SECONDS, unrememberedExpiresInSeconds = DAY_SECONDS } = session
   const { absoluteLifetimeSeconds = 180 * DAY_SECONDS, idleTimeoutSeconds = NO_LIMIT } = session
   const { renewAfterSeconds = DAY_SECONDS } = session

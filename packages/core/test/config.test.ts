@@ -22,7 +22,7 @@ test('needs only a base URL and keys: 15 minutes, 30 days, cookies named service
       idleTimeoutSeconds: Number.POSITIVE_INFINITY,
       renewAfterSeconds: 24 * 60 * 60,
     },
-    maxSessionsPerUser: Number.POSITIVE_INFINITY,
+    maxSessionsPerUser: 1_000,
     whenFull: 'evict-oldest',
     rotateSessionToken: false,
     freshForSeconds: 15 * 60,

@@ -52,6 +52,9 @@ export interface NewSessionOptions extends Pick<EventRequest, 'address' | 'userA
 /** In characters. A longer `User-Agent` is forged, and cut. */
 export const MAX_USER_AGENT_LENGTH = 512
 
+/** After the setting was lowered, several sign-ins end the excess. More at once would take too long. */
+const MAX_EVICTED = 1_000
+
 /**
  * Begins a session with a new secret for a user who has just proved who they are. Ends the browser's previous
  * session, and the oldest ones beyond `maxSessionsPerUser`. Sign-ins of one user run one after another.
@@ -104,7 +107,8 @@ async function evictSessions(
   const unpruned = query.where('expiresAt', '>', dayBefore(now)).orderBy('createdAt', 'desc')
   const sessions = (await unpruned.execute()).filter(({ expiresAt }) => readDate(expiresAt) > now)
   const excess = sessions.slice(maxSessionsPerUser - 1)
-  if (excess.length > 0 && whenFull === 'reject') throw reject('TOO_MANY_SESSIONS')
-  for (const { id: sessionId } of excess)
-    await deleteSessions(trx, record, { sessionId, cause: 'evicted', at: now })
+  if (excess.length === 0) return
+  if (whenFull === 'reject') throw reject('TOO_MANY_SESSIONS')
+  const onlyIds = excess.slice(-MAX_EVICTED).map(({ id }) => id)
+  await deleteSessions(trx, record, { userId, onlyIds, cause: 'evicted', at: now })
 }

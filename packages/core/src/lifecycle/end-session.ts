@@ -11,6 +11,8 @@ import { lockUsers } from './locked-sessions.ts'
 export interface SessionSelector {
   readonly sessionId?: string
   readonly userId?: string
+  /** Selects only these. */
+  readonly onlyIds?: readonly string[]
   /** Selects all but this one. */
   readonly exceptId?: string
 }
@@ -28,13 +30,14 @@ interface Ending {
 export async function deleteSessions(
   trx: AuthTransaction,
   record: RecordEvent,
-  { sessionId, userId, exceptId, cause, actorId = null, at }: SessionSelector & Ending,
+  { sessionId, userId, onlyIds, exceptId, cause, actorId = null, at }: SessionSelector & Ending,
 ): Promise<number> {
   const owner = userId ?? (await ownerOf(trx, sessionId))
   if (owner === null) return 0
   await lockUsers(trx, [owner])
   let statement = trx.deleteFrom('session').where('userId', '=', owner)
   if (sessionId !== undefined) statement = statement.where('id', '=', sessionId)
+  if (onlyIds !== undefined) statement = statement.where('id', 'in', onlyIds)
   if (exceptId !== undefined) statement = statement.where('id', '!=', exceptId)
   const ended = await statement.returning('id').execute()
   for (const { id } of ended)

@@ -6,6 +6,7 @@ import { dumpTables } from '../support/dump-tables.ts'
 import { readAudit } from '../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
 import { statusOf } from '../support/status-of.ts'
+import { copySession } from '../support/stored-sessions.ts'
 import { subscribeToSession } from '../support/subscribe-to-session.ts'
 import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 
@@ -52,14 +53,13 @@ describe('GET /sessions', () => {
   })
 
   test('lists the newest 1,000, and lets other requests run meanwhile', async () => {
-    auth.clock.advance(60)
-    for (let i = 0; i < 1_000; i++) await auth.signIn(user)
+    await copySession(auth, elsewhere.sessionId, 1_000)
     let turns = 0
     const timer = setInterval(() => turns++, 0)
     const sessions = await list()
     clearInterval(timer)
     expect(sessions).toHaveLength(1_000)
-    expect(sessions).not.toContainEqual(expect.objectContaining({ id: ada.sessionId }))
+    expect(sessions.at(-1)?.id).toBe('copy-0003')
     expect(turns).toBeGreaterThan(5)
   })
 

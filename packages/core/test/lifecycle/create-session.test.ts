@@ -8,6 +8,7 @@ import { versionOfSecret } from '../../src/session/secret.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { collectRevocations } from '../support/revocations.ts'
 import { parseSessionCookie } from '../support/session-cookie.ts'
+import { copySession } from '../support/stored-sessions.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 
@@ -324,6 +325,18 @@ describe('with maxSessionsPerUser', () => {
     expect(revoked).toEqual(ids.slice(0, 2).map((sessionId) => ({ sessionId, userId: own.userId })))
     const causes = own.db.selectFrom('sallyport.audit').select('detail').where('type', '=', 'session.revoked')
     expect(await causes.execute()).toEqual(Array(2).fill({ detail: '{"cause":"evicted"}' }))
+  })
+
+  test('ends at most 1,000 at once, so a lower setting fails no sign-in', async () => {
+    const own = await withSettings({ maxSessionsPerUser: 2 })
+    const { id } = await own.begin()
+    await copySession(own, id, 1_100)
+    const revoked = collectRevocations(own.database.revocations)
+    await own.begin()
+    expect(revoked).toHaveLength(1_000)
+    expect((await idsOf(own)).slice(0, 2)).toEqual(['copy-1001', 'copy-1002'])
+    await own.begin()
+    expect(await idsOf(own)).toHaveLength(2)
   })
 
   test("ignores an expired session, and doesn't evict it", async () => {

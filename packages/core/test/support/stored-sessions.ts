@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ProvedSession } from '@sallyport/core'
+import type { TestAuth } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import type { TestDatabase } from './database-kinds.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -27,6 +29,20 @@ export async function storeSession(
     insert into session (id, token, "userId", "expiresAt", "lastAuthenticatedAt", "lastSeenAt", "createdAt", "updatedAt")
       values (${literal(id)}, ${literal(`sha256:${id}`)}, ${user}, ${literal(expiresAt.toISOString())}, ${at}, ${at}, ${at}, ${at})`)
   return { sessionId: id, userId, ...OURS }
+}
+
+/** Stores copies of a session in SQLite, from `copy-0001`, the oldest, to `copy-<count>`. All are older than it. */
+export async function copySession(
+  { db }: Pick<TestAuth, 'db'>,
+  sessionId: string,
+  count: number,
+): Promise<void> {
+  await sql`
+    with recursive copies(i) as (select 1 union all select i + 1 from copies where i < ${count})
+    insert into session (id, token, "userId", "expiresAt", "lastAuthenticatedAt", "lastSeenAt", "createdAt", "updatedAt")
+      select printf('copy-%04d', i), 'sha256:' || i, "userId", "expiresAt", "lastAuthenticatedAt", "lastSeenAt",
+        printf('2000-01-01T00:00:%02d.%03dZ', i / 1000, i % 1000), "updatedAt"
+      from session, copies where id = ${sessionId}`.execute(db)
 }
 
 /** The claims of a stored session's JWT, other than its user and session. */
