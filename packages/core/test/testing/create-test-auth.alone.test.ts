@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { AuthFailure } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterEach, expect, test, vi } from 'vitest'
+import * as z from 'zod'
 import { hashPassword } from '../../src/plugins/email-password/password.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -26,5 +27,16 @@ test('creates users again after too many passwords were hashed at once', async (
   await expect(auth.createUser()).rejects.toMatchObject({ reason: 'SESSIONS_UNAVAILABLE' })
   await Promise.allSettled(hashes)
   expect(await auth.createUser()).toMatchObject({ userId: expect.any(String) })
+  await auth.close()
+})
+
+test('has columns of the app, from a plugin', async () => {
+  const userColumns = { locale: { schema: z.enum(['en', 'de']), default: 'en' } } as const
+  const sessionColumns = { theme: { schema: z.string().nullable() } }
+  const auth = await createTestAuth({ plugins: [{ id: 'columns', userColumns, sessionColumns }] })
+  const { cookie } = await auth.signIn()
+  const request = new Request(auth.config.baseUrl, { headers: { cookie } })
+  const { user, session } = await auth.api.getSession({ request })
+  expect([user.locale, session.theme]).toEqual(['en', null])
   await auth.close()
 })

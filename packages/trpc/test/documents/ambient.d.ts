@@ -21,6 +21,7 @@ declare module '@opentelemetry/sdk-node' {
 }
 
 declare module 'react-native' {
+  export const Alert: { alert(title: string): void }
   export const AppState: { addEventListener(type: 'change', listener: (state: string) => void): object }
 }
 
