@@ -27,18 +27,21 @@ export function rewriteReads({ source, fn, state, findings }: Reader): void {
     if (state !== 'guarded') continue
     const name = member === 'user' ? field : userField
     const isUser = member === 'user' || field === 'user'
-    if (isUser && name !== undefined && !USER_FIELDS.has(name))
-      leave(
-        `Sallyport's user has no "${name}", unless a plugin or a mapping adds it. Read it from your table.`,
-      )
-    if (member === 'session' && field !== undefined && !SESSION_FIELDS.has(field))
-      leave(`Sallyport's session has no "${field}".`)
+    if (isUser && name !== undefined && !USER_FIELDS.has(name)) leave(missing('user', name))
+    if (member === 'session' && field === 'session')
+      leave('ctx.session is the session itself. Remove the second ".session".')
+    else if (member === 'session' && field !== undefined && !SESSION_FIELDS.has(field))
+      leave(missing('session', field))
     if (member !== 'session' || field !== 'user') continue
     const range = rangeOf(source, node)
     if (range !== null && !isWritten) findings.edit(source, range, '.user')
     else leave(`reads "${firstLineOf(source, node)}". This still works. Prefer ctx.user.`)
   }
 }
+
+/** Says where a column is that `sessionMiddleware` doesn't have. */
+const missing = (table: string, column: string) =>
+  `sessionMiddleware's ${table} has no "${column}". If betterAuthGuard(), a plugin, or a mapping adds it, use the middlewares of bindSession(). Otherwise, read it from your table.`
 
 /** Returns the part `.session.user` of a read. Null if a local name is between. */
 function rangeOf(source: Source, read: Node): { start: number; end: number } | null {

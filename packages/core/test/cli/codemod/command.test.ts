@@ -37,7 +37,7 @@ test('--dry-run shows the changed lines and what stays, and writes nothing', asy
 By hand:
 - ${join('src', 'context.ts')}:6 remove "session" from the context, and spread the result of createAuthContext(), or of http() of betterAuthGuard(), instead. Then callbacks and plugins of the old library no longer run.
 - ${join('src', 'context.ts')}:6 remove "user" from the context, and spread the result of createAuthContext(), or of http() of betterAuthGuard(), instead. Then callbacks and plugins of the old library no longer run.
-- ${join('src', 'trpc.ts')}:10 Sallyport's user has no "image", unless a plugin or a mapping adds it. Read it from your table.
+- ${join('src', 'trpc.ts')}:10 sessionMiddleware's user has no "image". If betterAuthGuard(), a plugin, or a mapping adds it, use the middlewares of bindSession(). Otherwise, read it from your table.
 
 `)
   expect(trpcOf(app)).toBe(TRPC)

@@ -104,7 +104,11 @@ test.for([
     reason: 'still works',
   },
   { code: 'protectedProcedure.query(({ ctx }) => ctx.user.image)', reason: 'no "image"' },
-  { code: 'protectedProcedure.query(({ ctx }) => ctx.session.expires)', reason: 'no "expires"' },
+  {
+    code: 'protectedProcedure.query(({ ctx }) => ctx.session.activeOrganizationId)',
+    reason: 'use the middlewares of bindSession()',
+  },
+  { code: 'protectedProcedure.query(({ ctx }) => ctx.session.session.id)', reason: 'Remove the second' },
   { code: '(ctx: Context) => ctx.session.user.id', reason: 'outside of a procedure' },
   { code: '({ ctx }: Options) => { const { user } = ctx; return user }', reason: 'outside of a procedure' },
   { code: '({ ctx: { user } }: Options) => user', reason: 'outside of a procedure' },
