@@ -33,7 +33,8 @@ export interface RowReader {
 }
 
 export function createRowReader({ adapter, options }: BetterAuthContext, issuer: string): RowReader {
-  const tables = getAuthTables(options)
+  // Without rows, Better Auth omits the table, but a secondary storage has the same fields.
+  const tables = getAuthTables({ ...options, secondaryStorage: undefined })
   const columns = returnedColumns(tables)
   const defaultRole = defaultRoleOf(options)
   const find: RowReader['find'] = (model, where) =>

@@ -26,6 +26,7 @@ export async function openScene(more: Pick<BetterAuthOptions, 'secondaryStorage'
   }
   const router = t.router({
     me: protectedProcedure.query(({ ctx }) => ctx.user.email),
+    ownAccount: protectedProcedure.use(guard.forbidImpersonation).query(() => 'own'),
     stream: protectedProcedure.subscription(({ ctx }) => silence(ctx.auth.signal)),
     adminStream: protectedProcedure
       .use(requireRole('admin'))
@@ -65,8 +66,8 @@ export async function openScene(more: Pick<BetterAuthOptions, 'secondaryStorage'
       return signIn(user.email)
     },
     /** Returns null for an accepted call, or the reason. */
-    async call(cookie: string): Promise<string | null> {
-      const response = await fetch(`http://localhost:${port}/trpc/me`, {
+    async call(cookie: string, path: 'me' | 'ownAccount' = 'me'): Promise<string | null> {
+      const response = await fetch(`http://localhost:${port}/trpc/${path}`, {
         headers: { cookie, 'sec-fetch-site': 'same-origin' },
       })
       const body = await response.json()

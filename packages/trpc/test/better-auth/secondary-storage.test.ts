@@ -50,6 +50,21 @@ for (const [mode, session] of Object.entries(modes)) {
     expect(await scene.call(user.cookie)).toBe(reason)
   })
 
+  test(`${mode}: forbidImpersonation rejects an impersonated session, which has all columns`, async () => {
+    const { userId, cookie } = await scene.signUp()
+    const impersonated = await api.impersonateUser({ ...byRoot, body: { userId }, returnHeaders: true })
+    const { cookie: other, token } = sessionOf(impersonated.headers)
+    expect(await scene.call(cookie, 'ownAccount')).toBeNull()
+    expect(await scene.call(other)).toBeNull()
+    expect(await scene.call(other, 'ownAccount')).toBe('ROLE_REQUIRED')
+    const { internalAdapter } = await scene.auth.$context
+    const { id, createdAt, userAgent } = { ...(await internalAdapter.findSession(token))?.session }
+    const { sessions } = scene.db[authStore]
+    const found = await sessions.findSession({ sessionId: String(id), userId })
+    expect(found).toMatchObject({ impersonatedBy: root.userId, createdAt, userAgent })
+    expect(found).not.toHaveProperty('token')
+  })
+
   test(`${mode}: an outage of the storage is 503 unless rows decide`, async () => {
     const user = await scene.signUp()
     expect(await scene.call(user.cookie)).toBeNull()
