@@ -1,6 +1,7 @@
 import type { AuthConfig, AuthDatabase, AuthStore } from '@sallyport/core'
 import { withAuthStore } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
+import type { Session, User } from 'better-auth'
 import { type AuthContext, type AuthContextFactory, createAuthContext } from '../server/context.ts'
 import { authResponseMeta } from '../server/errors.ts'
 import { type PermissionGuards, permissionGuards } from '../server/require-permission.ts'
@@ -46,8 +47,14 @@ export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
   close(): Promise<void>
   /** The settings that both steps read. */
   readonly config: AuthConfig
-  /** Only for types: those of `ctx.session` and `ctx.user`. */
-  readonly $Infer: Auth['$Infer']
+  /** Only for types: those of `ctx.session` and `ctx.user`. It doesn't exist at run time. */
+  readonly $Infer: { readonly Session: Columns<Auth['options']> }
+}
+
+/** Not `Auth['$Infer']`, which may have the type that `customSession` gives to responses. */
+interface Columns<Options extends BetterAuth['options']> {
+  readonly session: Session<Options['session'], Options['plugins']>
+  readonly user: User<Options['user'], Options['plugins']>
 }
 
 /**
@@ -61,8 +68,12 @@ export interface BetterAuthGuard<Auth extends BetterAuth = BetterAuth>
  */
 export function betterAuthGuard<Auth extends BetterAuth>(
   auth: Auth,
+  options?: BetterAuthGuardOptions,
+): BetterAuthGuard<Auth>
+export function betterAuthGuard<Auth extends BetterAuth>(
+  auth: Auth,
   options: BetterAuthGuardOptions = {},
-): BetterAuthGuard<Auth> {
+): Omit<BetterAuthGuard<Auth>, '$Infer'> {
   const tokens = createKnownTokens()
   const source = createSource(auth, (context) => follow(context))
   const config = guardConfig(source, { ...options, tokens })
@@ -99,7 +110,6 @@ export function betterAuthGuard<Auth extends BetterAuth>(
       return close()
     },
     config,
-    $Infer: auth.$Infer,
   }
 }
 

@@ -6,7 +6,6 @@ export interface BetterAuth {
   readonly options: BetterAuthOptions
   readonly api: { getSession(input: GetSessionInput): Promise<{ readonly headers: Headers }> }
   readonly $context: Promise<BetterAuthContext>
-  readonly $Infer: { readonly Session: { readonly session: object; readonly user: object } }
 }
 
 /** The part of Better Auth's context that guards use. */

@@ -2,6 +2,7 @@ import { bindSession } from '@sallyport/trpc'
 import { betterAuthGuard } from '@sallyport/trpc/better-auth'
 import { initTRPC } from '@trpc/server'
 import { betterAuth } from 'better-auth'
+import { admin, customSession } from 'better-auth/plugins'
 import { expectTypeOf, test } from 'vitest'
 import { protectedProcedure, publicProcedure } from './app/procedures.ts'
 
@@ -42,5 +43,24 @@ test('without plugins, their columns do not exist', () => {
     session.activeOrganizationRole
     // @ts-expect-error admin() is not installed
     return session.impersonatedBy
+  })
+})
+
+test('what customSession adds to responses, or omits, changes no types', () => {
+  const auth = betterAuth({
+    secret: 'a-secret-of-at-least-32-characters-for-tests',
+    plugins: [admin(), customSession(async ({ user }) => ({ user: { ...user, teams: ['a'] }, flags: {} }))],
+  })
+  const guard = betterAuthGuard(auth)
+  const { sessionMiddleware } = bindSession<typeof guard>()
+  const t = initTRPC
+    .context<ReturnType<typeof guard.http> & { db: ReturnType<typeof guard.attach> }>()
+    .create()
+  t.procedure.use(sessionMiddleware).query(({ ctx: { session, user } }) => {
+    expectTypeOf(session.createdAt).toEqualTypeOf<Date>()
+    expectTypeOf(session.impersonatedBy).toEqualTypeOf<string | null>()
+    expectTypeOf(user.banned).toEqualTypeOf<boolean | null | undefined>()
+    // @ts-expect-error only Better Auth's getSession() returns it
+    return user.teams
   })
 })
