@@ -1,6 +1,7 @@
 import {
   AddColumnNode,
   type AlterTableNode,
+  type CreateIndexNode,
   type KyselyPlugin,
   type QueryExecutorProvider,
   RenameColumnNode,
@@ -14,14 +15,17 @@ import type { Engine } from './mapping.ts'
  * Makes `create table`, `create index`, and `add column` skip what exists, for a migration that may find its
  * tables: another tool created them, or dropped the record that they were created.
  */
-export function adoptTables(engine: Engine, existing: Columns): KyselyPlugin {
+export function adoptTables(engine: Engine, { columns, indexes }: Existing): KyselyPlugin {
   return {
     transformQuery({ node }) {
-      if (node.kind === 'CreateIndexNode') return { ...node, ifNotExists: true }
-      if (node.kind === 'AlterTableNode') return withoutColumns(node, { engine, existing })
+      if (node.kind === 'CreateIndexNode') {
+        requireOwnIndex(node, indexes)
+        return { ...node, ifNotExists: true }
+      }
+      if (node.kind === 'AlterTableNode') return withoutColumns(node, { engine, existing: columns })
       if (node.kind !== 'CreateTableNode') return node
       const { schema, identifier } = node.table.table
-      const present = schema === undefined ? existing.get(identifier.name) : undefined
+      const present = schema === undefined ? columns.get(identifier.name) : undefined
       const missing = node.columns
         .map(({ column }) => column.column.name)
         .filter((name) => present !== undefined && !present.has(name))
@@ -32,6 +36,18 @@ export function adoptTables(engine: Engine, existing: Columns): KyselyPlugin {
     },
     transformResult: async ({ result }) => result,
   }
+}
+
+/**
+ * Checks that an index which would be skipped isn't that of another table. In PostgreSQL, the indexes of a
+ * table keep their names when it is renamed.
+ * @throws ConfigurationError
+ */
+function requireOwnIndex({ name: { name }, table }: CreateIndexNode, indexes: Existing['indexes']): void {
+  const owner = indexes.get(name)
+  if (owner === undefined || table?.table.schema !== undefined || owner === table?.table.identifier.name)
+    return
+  throw new ConfigurationError(`The index ${name} is on the table ${owner}. Rename the index, or drop it.`)
 }
 
 /** Skips the columns that exist. In SQLite, which can't, they are renamed to the same name. */
@@ -54,11 +70,37 @@ function withoutColumns(
 /** The names of the columns of the tables that exist, by table. */
 type Columns = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Returns the names of the columns of each table. Internal tables have their prefix, also in PostgreSQL. */
-export async function readColumns(
+/** What a migration may find. */
+interface Existing {
+  readonly columns: Columns
+  /** The tables of the indexes outside of our schema, by the name of the index. */
+  readonly indexes: ReadonlyMap<string, string>
+}
+
+export async function readExisting(db: QueryExecutorProvider, internal: InternalNames): Promise<Existing> {
+  return { columns: await readColumns(db, internal), indexes: await readIndexes(db, internal) }
+}
+
+async function readIndexes(
   db: QueryExecutorProvider,
-  { engine, schema }: InternalNames,
-): Promise<Columns> {
+  { engine }: InternalNames,
+): Promise<Existing['indexes']> {
+  const query =
+    engine === 'sqlite'
+      ? sql<IndexRow>`select name, tbl_name as "table" from sqlite_schema where type = 'index'`
+      : sql<IndexRow>`select indexname as name, tablename as "table" from pg_indexes
+          where schemaname = current_schema()`
+  const { rows } = await query.execute(db)
+  return new Map(rows.map(({ name, table }) => [name, table]))
+}
+
+interface IndexRow {
+  readonly name: string
+  readonly table: string
+}
+
+/** Returns the names of the columns of each table. Internal tables have their prefix, also in PostgreSQL. */
+async function readColumns(db: QueryExecutorProvider, { engine, schema }: InternalNames): Promise<Columns> {
   const query =
     engine === 'sqlite'
       ? sql<Row>`select t.name as "table", c.name as "column"

@@ -1,6 +1,6 @@
 import { type Kysely, type QueryExecutorProvider, type SchemaModule, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import { adoptTables, readColumns } from './adopt-tables.ts'
+import { adoptTables, readExisting } from './adopt-tables.ts'
 import { changeTables, type LockSettings } from './change-tables.ts'
 import { type ColumnTypes, createStatements } from './create-table.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
@@ -95,7 +95,7 @@ export const CREATING = 7_255_302
 function toMigration(up: Migrations[string], dialect: MigrationDialect): Migration {
   return {
     async up(db) {
-      const adopting = db.withPlugin(adoptTables(dialect.engine, await readColumns(db, dialect)))
+      const adopting = db.withPlugin(adoptTables(dialect.engine, await readExisting(db, dialect)))
       await up(adopting.schema, dialect, adopting)
     },
   }

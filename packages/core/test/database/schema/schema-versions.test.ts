@@ -139,6 +139,19 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     expect(await database.rows('select device from session')).toEqual([])
   })
 
+  test('rejects an index of another table that has the name of ours, and changes nothing', async () => {
+    const database = await create()
+    await database.run('create table old_user (email text not null)')
+    await database.run('create unique index user_email_key on old_user (email)')
+    const opening = database.open()
+    await expect(opening).rejects.toThrow(ConfigurationError)
+    await expect(opening).rejects.toThrow(/index user_email_key is on the table old_user/)
+    await expect(database.rows('select * from session')).rejects.toThrow()
+    await database.run('drop index user_email_key')
+    await database.open()
+    await database.run('drop index user_email_key')
+  })
+
   test('rejects a table of another library that has the name of ours, and changes nothing', async () => {
     const database = await create()
     await database.run('create table account (id text primary key, "userId" text)')
