@@ -32,6 +32,8 @@ const MINUTE_MS = 60 * 1_000
 const MAX_WAIT_MS = 5_000
 /** Longer than the time between a successful sign-in and Better Auth's signal. */
 const MAX_SIGNAL_MS = 100
+/** Longer than the time between the end of a session and the cookie of the one that replaces it. */
+const MAX_CHANGE_MS = 1_000
 
 /** All links of a client share its session. */
 const followed = new WeakMap<object, LinkSession>()
@@ -166,22 +168,25 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
     async refreshAfter(generation) {
       if (get().generation > generation) return
       await refetch()
-      const { shown, generation: current } = get()
-      if (current <= generation) throw shown.error ?? clientError('SESSION_NOT_FOUND')
+      if (get().generation <= generation) throw get().shown.error ?? clientError('SESSION_NOT_FOUND')
     },
     async isSuperseded(generation) {
       await settled
       return get().generation > generation
     },
     report(reason, userChanges) {
-      const isOver = /^(SESSION_(NOT_FOUND|EXPIRED)|ACCOUNT_BANNED)$/.test(reason)
-      if (isOver && userChanges === get().shown.userChanges) void refetch()
+      if (!/^(SESSION_(NOT_FOUND|EXPIRED)|ACCOUNT_BANNED)$/.test(reason)) return
+      // The user may be changing the password, or ending an impersonation. If Better Auth got the old cookie
+      // before its response sets the new one, it would delete the new one.
+      setTimeout(() => {
+        if (userChanges === get().shown.userChanges) void refetch()
+      }, MAX_CHANGE_MS)
     },
   }
 }
 
 /** Returns a day at most, and also for a date that can't be read. */
 function delayUntilHalf(expiresAt: Date | string): number {
-  const remaining = new Date(expiresAt).getTime() - Date.now()
-  return Number.isNaN(remaining) ? DAY_MS : Math.max(MINUTE_MS, Math.min(DAY_MS, remaining / 2))
+  const half = (new Date(expiresAt).getTime() - Date.now()) / 2
+  return Math.max(MINUTE_MS, Math.min(DAY_MS, half || DAY_MS))
 }

@@ -37,6 +37,27 @@ test.each(['ws', 'sse'] as const)('a stream over %s follows the session of the p
   await browser.close()
 })
 
+test.each(['ws', 'sse'] as const)(
+  'a stream over %s never ends a session that replaces its own',
+  async (transport) => {
+    await using site = await serveBetterAuth()
+    const browser = await launchChromium()
+    if (typeof browser === 'string') return expect.fail(browser)
+    const page = await browser.newPage()
+    const run = (call: string) => page.evaluate<string[]>(`bundled.${call}`)
+    await page.goto(site.origin)
+    await run("signUp('ada@example.com')")
+    await run(`follow('${transport}')`)
+    await wait(async () => expect((await run('read()')).at(-1)).toBe('ada@example.com'))
+    const asked = page.waitForResponse(/disableCookieCache/)
+    await run('changePassword()')
+    await wait(async () => expect((await run('read()')).at(-1)).toBe('SESSION_NOT_FOUND'))
+    await asked
+    expect(await run('me()')).toBe('ada@example.com')
+    await browser.close()
+  },
+)
+
 test.runIf(isLong)(
   'a page sees a ban at once, and after a sign-out the back button finds no user',
   async () => {

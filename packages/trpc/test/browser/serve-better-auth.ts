@@ -61,7 +61,8 @@ export async function serveBetterAuth(): Promise<BetterAuthSite> {
 
   const server = createServer(
     getRequestListener((req) => {
-      const { pathname } = new URL(req.url)
+      const { pathname, search } = new URL(req.url)
+      if (search.includes('disableCookieCache')) return auth.handler(req).then(afterOthers)
       if (pathname.startsWith('/api/auth/')) return auth.handler(req)
       if (pathname === '/page.js')
         return new Response(script, { headers: { 'content-type': 'text/javascript' } })
@@ -100,6 +101,12 @@ export async function serveBetterAuth(): Promise<BetterAuthSite> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** Delays a response, so a browser gets it after those of later requests. */
+async function afterOthers(response: Response): Promise<Response> {
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  return response
 }
 
 const PAGE = `<!doctype html><html lang="en"><head><title>Page</title></head>

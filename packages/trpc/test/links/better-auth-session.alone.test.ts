@@ -182,6 +182,22 @@ test.each([
   expect(refetch).toHaveBeenCalledTimes(1)
 })
 
+test('a session that ended is requested only after the response that may replace it', async () => {
+  const { client, show, refetch } = createClient()
+  const session = betterAuthSession(client)[clientSession]
+  session.subscribe(() => {})
+  show('one')
+  session.report('SESSION_NOT_FOUND', 0)
+  await vi.advanceTimersByTimeAsync(999)
+  show('two')
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(refetch).not.toHaveBeenCalled()
+  session.report('SESSION_NOT_FRESH', 1)
+  session.report('SESSION_NOT_FOUND', 1)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(refetch).toHaveBeenCalledTimes(1)
+})
+
 test('an outage keeps the user, and the request is repeated', async () => {
   const { client, show, refetch } = createClient()
   const session = betterAuthSession(client)[clientSession]
