@@ -21,20 +21,10 @@ export const RESTORER: TableRestorer = {
   restore: (db) => createInternalTables(db, sqliteTypes),
 }
 
-/**
- * Creates the internal tables that are missing, and drops the triggers of early versions, which fail every
- * write to `user` and `session` if the table that they log to is dropped. Writes nothing if all is well: a
- * start doesn't wait for another process.
- */
+/** Creates the internal tables that are missing. If all exist, a start doesn't wait for another process. */
 async function createMissing(db: AuthKysely): Promise<void> {
-  const { rows } = await sql<{ type: string; name: string }>`
-    select type, name from sqlite_schema
-      where type = 'table' or type = 'trigger' and sql like '%sallyport_revocation_log%'`.execute(db)
-  const names = new Set(rows.map(({ name }) => name))
-  const triggers = rows.filter(({ type }) => type === 'trigger')
-  if (triggers.length === 0 && TABLES.every((name) => names.has(name))) return
-  await db.transaction().execute(async (trx) => {
-    await createInternalTables(trx, sqliteTypes)
-    for (const { name } of triggers) await sql`drop trigger if exists ${sql.id(name)}`.execute(trx)
-  })
+  const query = sql<{ name: string }>`select name from sqlite_schema where type = 'table'`
+  const names = new Set((await query.execute(db)).rows.map(({ name }) => name))
+  if (TABLES.every((name) => names.has(name))) return
+  await db.transaction().execute((trx) => createInternalTables(trx, sqliteTypes))
 }
