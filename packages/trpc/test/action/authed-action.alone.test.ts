@@ -15,10 +15,10 @@ import { createAuthedAction } from '@sallyport/trpc/action'
 import { initTRPC, type TRPCError } from '@trpc/server'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { internal, openRuntime, type RuntimeApp } from '../support/open-runtime.ts'
 import { callerPaths, type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { readStream } from '../support/stream.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
 const directory = temporaryDirectory()

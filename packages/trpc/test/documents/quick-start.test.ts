@@ -4,9 +4,9 @@ import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { sallyport } from '../support/sallyport.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { ROOT, readDocument } from './read-documents.ts'
 
 const [section = ''] = /^## Quick start\n[\s\S]*?(?=^Start it)/m.exec(

@@ -7,8 +7,8 @@ import type { TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { bundle } from '../../../core/test/support/bundle.ts'
 import { runOnEdge } from '../../../core/test/support/run-on-edge.ts'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { createInternalScene, type InternalScene } from '../support/internal-scene.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const path = fileURLToPath(new URL('./caller.ts', import.meta.url))
 const edge = await runOnEdge<typeof import('./caller.ts')>(path)

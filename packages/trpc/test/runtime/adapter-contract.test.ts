@@ -10,6 +10,7 @@ import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import type { BoundApi } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { selectStore } from '../../src/runtime/select-adapter.ts'
 import { storeOf } from '../../src/server/get-session.ts'
 import {
@@ -22,7 +23,6 @@ import {
   type Way,
 } from '../support/open-runtime.ts'
 import { PROBE_CHALLENGE } from '../support/probe-plugin.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 

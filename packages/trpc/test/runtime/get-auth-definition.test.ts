@@ -4,8 +4,8 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import { createAuthContext } from '@sallyport/trpc'
 import { createAuthRuntime, type GetAuth } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { openRuntime, type ProbeDefinition, type RuntimeApp, routeContext } from '../support/open-runtime.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 

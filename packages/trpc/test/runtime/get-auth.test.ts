@@ -10,6 +10,7 @@ import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sal
 import type { BoundApi, RuntimeContext } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import {
   openRuntime,
   type ProbeDefinition,
@@ -19,7 +20,6 @@ import {
   type Way,
   wayTo,
 } from '../support/open-runtime.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
 const directory = temporaryDirectory()

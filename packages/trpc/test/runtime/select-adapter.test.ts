@@ -3,10 +3,10 @@ import { isConfigurationError } from '@sallyport/core/internal/server'
 import { createAuthContext, type StoreContext } from '@sallyport/trpc'
 import { bindRunner, type FunctionContext, type RuntimeContext } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { selectStore } from '../../src/runtime/select-adapter.ts'
 import { storeOf } from '../../src/server/get-session.ts'
 import { openRuntime, type RuntimeApp } from '../support/open-runtime.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 

@@ -12,7 +12,7 @@ import {
 import { createServerAuth } from '@sallyport/trpc/ssr'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { afterAll, afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const url = `file:${directory}/app.db`

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
-import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { type Actors, createActors, ENDINGS } from './actors.ts'
 import { type Call, type CallAnswer, createCall, MUTATIONS, OWN, send } from './call.ts'
 import { FORGERIES } from './forgeries.ts'

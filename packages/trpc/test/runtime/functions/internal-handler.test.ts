@@ -4,6 +4,7 @@ import { createSigningKey } from '@sallyport/core/internal/auth'
 import type { TestSession } from '@sallyport/core/testing'
 import { createInternalHandler } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
 import { createInternalScene, holdWork, type InternalScene } from '../../support/internal-scene.ts'
 import {
   bodyOf,
@@ -14,7 +15,6 @@ import {
   tokenFor,
 } from '../../support/service-call.ts'
 import { soon } from '../../support/soon.ts'
-import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const SAVE: SentCall = { type: 'mutation', path: 'report.save', input: { title: 'One' } }

@@ -3,8 +3,8 @@ import type { TestSession } from '@sallyport/core/testing'
 import { localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
 import { createInternalScene, type InternalScene } from '../../support/internal-scene.ts'
-import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 let scene: InternalScene

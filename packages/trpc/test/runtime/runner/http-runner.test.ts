@@ -13,6 +13,7 @@ import {
 import { TRPCError } from '@trpc/server'
 import { Agent, fetch as fetchOver } from 'undici'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
 import {
   createInternalScene,
   holdWork,
@@ -21,7 +22,6 @@ import {
 } from '../../support/internal-scene.ts'
 import { errorEnvelope } from '../../support/service-call.ts'
 import { soon } from '../../support/soon.ts'
-import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const LIST: RunnerCall = { type: 'query', path: 'report.list', input: undefined, actor: null }

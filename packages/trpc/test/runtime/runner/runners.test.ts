@@ -4,6 +4,7 @@ import type { TestSession } from '@sallyport/core/testing'
 import { type CallLimits, localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
 import {
   createInternalScene,
   type Failure,
@@ -12,7 +13,6 @@ import {
   type InternalScene,
 } from '../../support/internal-scene.ts'
 import { soon } from '../../support/soon.ts'
-import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 let scene: InternalScene
