@@ -1,7 +1,6 @@
 import { type AuthClient, AuthClientError, createAuthClient } from '@sallyport/trpc/client'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
-import { deferred } from '../support/deferred.ts'
 import { type Answer, rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const TOKEN = '/backend/token'
@@ -238,7 +237,7 @@ describe('the client refreshes a JWT', () => {
 
   test('before a call when it is due, once for all calls', async () => {
     const { server, session } = open({ hydrate: { ...rendered, expiresIn: 100 } })
-    const answer = deferred<Response>()
+    const answer = Promise.withResolvers<Response>()
     server.answer(TOKEN, () => answer.promise)
     await vi.advanceTimersByTimeAsync(49_000)
     await session.refreshIfDue()
@@ -473,7 +472,7 @@ describe('a call that was rejected because its session has ended', () => {
 describe('a sign-out', () => {
   test('has the status signing-out until the server confirms it', async () => {
     const { client, server, states } = await signedIn()
-    const answer = deferred<Response>()
+    const answer = Promise.withResolvers<Response>()
     const order: string[] = []
     server.answer(SIGN_OUT, () => {
       order.push('POST')
@@ -543,7 +542,7 @@ describe('a sign-out', () => {
 
   test('before the session is known asks the server anyway', async () => {
     const { client, server, listen, states } = open()
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     server.answer(TOKEN, () => late.promise)
     server.answer(SIGN_OUT, () => Response.json({ success: true }))
     listen()
@@ -566,7 +565,7 @@ describe('a sign-out', () => {
 
   test('is not undone by a refresh in flight', async () => {
     const { client, server, session, states } = await signedIn()
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     server.answer(TOKEN, () => late.promise)
     server.answer(SIGN_OUT, () => Response.json({ success: true }))
     const refreshing = client.refresh()
@@ -633,7 +632,7 @@ describe('a sign-out', () => {
 describe('another user', () => {
   test('is a change of user, and gets no pending responses of the previous one', async () => {
     const { client, server, states } = await signedIn()
-    const [lateTokens, lateSession] = [deferred<Response>(), deferred<Response>()]
+    const [lateTokens, lateSession] = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
     server.answer(TOKEN, () => lateTokens.promise)
     server.answer('/session', () => lateSession.promise)
     server.answer('/sign-in/email', asGrace)
@@ -669,7 +668,7 @@ describe('another user', () => {
 
   test('is not affected by a pending call of the previous user', async () => {
     const { client, server } = await signedIn()
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     server.answer('/sign-in/email', () => late.promise)
     server.answer('/delete-user', () => Response.json({ success: true }))
     const signingIn = signIn(client)
@@ -696,7 +695,7 @@ describe('another user', () => {
       server.answer(TOKEN, () => tokens())
       server.answer(path, () => Response.json({}))
       await client.refresh()
-      const late = deferred<Response>()
+      const late = Promise.withResolvers<Response>()
       server.answer('/sign-in/email', () => late.promise)
       const signingIn = signInEmail({ email: 'grace@example.com', password: 'x' })
       const approving = approve({}).catch((error: unknown) => error)

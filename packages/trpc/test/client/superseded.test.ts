@@ -1,7 +1,6 @@
 import { bearer, createAuthClient } from '@sallyport/trpc/client'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
-import { deferred } from '../support/deferred.ts'
 import { rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const TOKEN = '/backend/token'
@@ -240,7 +239,7 @@ describe('new credentials of the same session', () => {
 
   test('allow another attempt for a call that was rejected with two earlier JWTs', async () => {
     const { client, server } = await signedIn()
-    const [first, change] = [deferred<Response>(), deferred<Response>()]
+    const [first, change] = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
     const invalid = () => rejection(401, 'TOKEN_INVALID')
     const answers = [() => first.promise, invalid, () => Response.json({ user: 'ada' })]
     server.answer('/session', () => answers.shift()?.() ?? invalid())
@@ -263,7 +262,7 @@ describe('new credentials of the same session', () => {
 
   test("don't cancel a sign-out", async () => {
     const { client, server } = await signedIn()
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     server.answer('/change-password', () => late.promise)
     const changing = client.api.changePassword({})
     await settle()

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { clientSession } from '../../src/client/client-session.ts'
 import { connectTabs as connect, type TabMessage, type Tabs } from '../../src/client/tabs.ts'
-import { deferred } from '../support/deferred.ts'
 import type { AppRouter } from '../support/router.ts'
 import { rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
@@ -112,7 +111,7 @@ describe('the tabs of a browser', () => {
     await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
     // Until each tab has had its turn and found nothing to request.
     await new Promise((resolve) => setTimeout(resolve, 300))
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     server.answer(TOKEN, () => late.promise)
     server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
     const refreshing = clients[0]?.refresh()
@@ -131,7 +130,7 @@ test('without Web Locks, tabs sign in and out together, and the calls of one tab
   const { server, clients, states } = openTabs(3)
   server.answer(TOKEN, () => tokens())
   await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
-  const late = deferred<Response>()
+  const late = Promise.withResolvers<Response>()
   server.answer('/sign-in/email', () => late.promise)
   server.answer('/delete-user', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
   const signingIn = clients[0]?.api.signInEmail({ email: 'grace' })
@@ -200,7 +199,7 @@ describe('a message of another tab', () => {
 
   test("is not undone by this tab's refresh in flight", async () => {
     const { server, client, other } = await open()
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     server.answer(TOKEN, () => late.promise)
     const refreshing = client.refresh()
     await eventually(() => expect(server.count(TOKEN)).toBe(2))
@@ -212,7 +211,7 @@ describe('a message of another tab', () => {
 
   test("about a refresh doesn't cancel a sign-out", async () => {
     const { server, client, other } = await open()
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     server.answer('/sign-out', () => late.promise)
     const done = client.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
@@ -239,7 +238,7 @@ describe('a message of another tab', () => {
   test("is ignored while a sign-out doesn't know its session", async () => {
     const { server, clients, baseUrl } = openTabs(1)
     const [client] = clients
-    const [first, signOut] = [deferred<Response>(), deferred<Response>()]
+    const [first, signOut] = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
     server.answer(TOKEN, () => first.promise)
     server.answer('/sign-out', () => signOut.promise)
     const done = client?.signOut()
@@ -276,7 +275,7 @@ describe('a message of another tab', () => {
 
   /** Signs Grace in in another tab, whose message arrives after its lock. */
   const signInElsewhere = async (other: ReturnType<typeof connectTabs>) => {
-    const late = deferred<void>()
+    const late = Promise.withResolvers<void>()
     onTestFinished(other.listen(() => {}))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
     vi.spyOn(BroadcastChannel.prototype, 'postMessage').mockReturnValue(undefined)
@@ -414,7 +413,7 @@ describe('a superseded secret', () => {
 
   test("signs all tabs out after one tab's attempts, and each has the reason", async () => {
     const { server, clients, states } = await open(4)
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     server.answer('/sign-out', () => late.promise)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -466,7 +465,7 @@ describe('a superseded secret', () => {
     server.answer('/delete-user', () => tokens())
     for (let change = 0; change < 5; change++) {
       const { generation } = here?.[clientSession].get() ?? { generation: 0 }
-      const late = deferred<Response>()
+      const late = Promise.withResolvers<Response>()
       server.answer('/delete-user', () => late.promise)
       const changing = there?.api.deleteUser()
       await eventually(() => expect(server.count('/delete-user')).toBe(change + 1))
@@ -581,7 +580,7 @@ describe('a page', () => {
 
   test('that is restored from the history sends no call before it has the current user', async () => {
     const { server, client } = await open()
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     server.answer(TOKEN, () => late.promise)
     fire('pageshow', { persisted: true })
     let isSent = false

@@ -6,7 +6,6 @@ import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/client'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
-import { deferred } from '../support/deferred.ts'
 import { rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 const auth = await createTestAuth({ bearer: true })
@@ -169,7 +168,7 @@ describe('with bearer tokens and a storage', () => {
     const signIn = () => client.api.signInEmail({ email: 'a@b.c', password: 'x' })
     script.answer('/sign-in/email', () => own('ada'))
     await signIn()
-    const late = deferred<Response>()
+    const late = Promise.withResolvers<Response>()
     script.answer('/backend/token', () => late.promise)
     script.answer('/sign-in/email', () => own('grace'))
     const done = Promise.all([client.refresh(), signIn()])

@@ -39,7 +39,6 @@ import { WebSocketServer } from 'ws'
 import { createTestClock } from '../../../core/src/testing/instruments.ts'
 import { createOutbox, type Outbox } from '../../../core/test/support/outbox.ts'
 import { createUserMaker, type MadeUser } from '../../../core/test/support/user-maker.ts'
-import { deferred } from '../support/deferred.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import { type AppKysely, appRouter, type CopiesContext, createCaller, type NoteTables } from './router.ts'
 import { createTicks, type Ticks } from './ticks.ts'
@@ -126,7 +125,7 @@ export async function openCopiesApp(url: string): Promise<CopiesApp> {
 
   const lockSession = isPostgres ? postgres.lockSession : sqlite.lockSession
   const ticks = createTicks()
-  let gate = deferred<void>()
+  let gate = Promise.withResolvers<void>()
   gate.resolve()
   const further = { db, config, lockSession, ticks, gate: () => gate.promise }
   const contexts = createAuthContext(config)
@@ -147,7 +146,7 @@ export async function openCopiesApp(url: string): Promise<CopiesApp> {
     isRotating: false,
     ends,
     closeGate() {
-      const closed = deferred<void>()
+      const closed = Promise.withResolvers<void>()
       gate = closed
       return () => closed.resolve()
     },

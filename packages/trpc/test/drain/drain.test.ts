@@ -11,7 +11,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { socketWith } from '../support/connect.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
-import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
 import { openStream } from '../support/stream.ts'
 import { ORIGIN } from '../support/visitor.ts'
@@ -276,7 +275,7 @@ describe('a server that opens its database at the first call', () => {
   })
 
   test('stops before it is open, and ends the streams of a database that opens meanwhile', async () => {
-    const opened = deferred<OwnedDatabase>()
+    const opened = Promise.withResolvers<OwnedDatabase>()
     const [{ auth }, copy] = await create(2, () => opened.promise)
     void copy.auth.ready().catch(() => {})
     const ready = auth.ready()

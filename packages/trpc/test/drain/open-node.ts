@@ -21,7 +21,6 @@ import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { fastify } from 'fastify'
 import { WebSocketServer } from 'ws'
 import * as z from 'zod'
-import { type Deferred, deferred } from '../support/deferred.ts'
 
 /** What the procedures share with a test. */
 export interface Scene {
@@ -30,7 +29,7 @@ export interface Scene {
   /** Calls that were written. */
   readonly written: string[]
   /** Ends the calls that have begun. */
-  readonly release: Deferred<void>
+  readonly release: PromiseWithResolvers<void>
   /** The event that all streams emit next. */
   event: number
   /** Streams whose resolvers are still running. */
@@ -91,7 +90,7 @@ export interface Node {
 
 export async function openScene() {
   const auth = await createTestAuth()
-  const scene: Scene = { begun: 0, written: [], release: deferred(), event: 1, streams: 0 }
+  const scene: Scene = { begun: 0, written: [], release: Promise.withResolvers(), event: 1, streams: 0 }
   const { cookie } = await auth.signIn()
   return { auth, scene, cookie, ...adaptersOf(auth, scene) }
 }

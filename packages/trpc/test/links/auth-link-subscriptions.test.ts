@@ -2,7 +2,6 @@ import { AuthError } from '@sallyport/core'
 import { afterAll, test as base, beforeAll, describe, expect, vi } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
-import { deferred } from '../support/deferred.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
 import { openClient, openSignedIn, pause, STREAM_LINKS } from '../support/open-client.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -148,7 +147,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
 
   test('is not sent during a sign-out', async ({ server }) => {
     const scene = await signedIn(server)
-    const answered = deferred<Response>()
+    const answered = Promise.withResolvers<Response>()
     scene.intercept = (path) => (path === 'sign-out' ? answered.promise : undefined)
     const signedOut = scene.authClient.signOut()
     const stream = followNumbers(scene.connect(name))
@@ -187,7 +186,7 @@ describe.concurrent.each(STREAM_LINKS)('a subscription over %s', (name) => {
   test('is not sent when it is unsubscribed while it waits for a JWT', async ({ server }) => {
     const scene = await signedIn(server)
     scene.take(await server.auth.expireJwt(scene.session))
-    const renewed = deferred<void>()
+    const renewed = Promise.withResolvers<void>()
     scene.intercept = (path, send) => (path === 'token' ? renewed.promise.then(send) : undefined)
     const client = scene.connect(name)
     const stream = followNumbers(client)

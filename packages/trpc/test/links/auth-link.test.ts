@@ -4,7 +4,6 @@ import { authLink } from '@sallyport/trpc/client'
 import { createTRPCClient, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { deferred } from '../support/deferred.ts'
 import {
   type AppClient,
   CALL_LINKS,
@@ -226,7 +225,7 @@ describe.each(CALL_LINKS)('over %s', (name) => {
     const { userId, sessionId } = session
     const hydrate = { status: 'authenticated', userId, sessionId, expiresIn: 0 } as const
     const scene = openClient(server, session, { hydrate })
-    const renewed = deferred<void>()
+    const renewed = Promise.withResolvers<void>()
     holdBack(scene, 'token', renewed.promise)
     const page = new AbortController()
     const client = scene.connect(name)
@@ -290,7 +289,7 @@ test.each(['httpBatchLink', 'httpBatchStreamLink'] as const)(
 test('a late rejection of an older JWT is retried with the JWT that has arrived since', async () => {
   const scene = await expired()
   const client = scene.connect('httpLink')
-  const late = deferred<void>()
+  const late = Promise.withResolvers<void>()
   holdBack(scene, 'secret', late.promise)
   const secret = client.secret.query()
   await soon(() => expect(scene.count('secret')).toBe(1))
@@ -302,7 +301,7 @@ test('a late rejection of an older JWT is retried with the JWT that has arrived 
 
 test('a late error for one user does not reach the next', async () => {
   const scene = await signedIn()
-  const late = deferred<void>()
+  const late = Promise.withResolvers<void>()
   holdBack(scene, 'missing', late.promise)
   const failure = failureOf(scene.connect('httpLink').missing.query())
   await soon(() => expect(scene.count('missing')).toBe(1))
@@ -560,7 +559,7 @@ describe('a query that responds with a stream', () => {
 describe('during a sign-out', () => {
   async function signingOut() {
     const scene = await signedIn()
-    const answered = deferred<Response>()
+    const answered = Promise.withResolvers<Response>()
     scene.intercept = (path) => (path === 'sign-out' ? answered.promise : undefined)
     const signedOut = scene.authClient.signOut().catch(() => {})
     expect(scene.authClient.getState().status).toBe('signing-out')

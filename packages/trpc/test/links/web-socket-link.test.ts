@@ -15,7 +15,6 @@ import { WebSocket as NodeWebSocket } from 'ws'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { clientSession } from '../../src/client/client-session.ts'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
-import { deferred } from '../support/deferred.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
 import { type ClientScene, openClient, openSignedIn, pause } from '../support/open-client.ts'
 import type { AppRouter } from '../support/router.ts'
@@ -179,7 +178,7 @@ describe('the socket', () => {
     server.stage.closeGate()
     const written = client.slowWrite.mutate()
     await soon(() => expect(scene.frames.at(-1)).toContain('slowWrite'))
-    const answered = deferred<Response>()
+    const answered = Promise.withResolvers<Response>()
     scene.intercept = (path) => (path === 'sign-out' ? answered.promise : undefined)
     const signedOut = scene.authClient.signOut()
     server.stage.openGate()
@@ -194,7 +193,7 @@ describe('the socket', () => {
     const scene = openClient(server, session, {
       hydrate: { status: 'authenticated', ...session, expiresIn: 0 },
     })
-    const renewed = deferred<void>()
+    const renewed = Promise.withResolvers<void>()
     scene.intercept = (path, send) => (path === 'token' ? renewed.promise.then(send) : undefined)
     const client = createTRPCClient<AppRouter>({
       links: [webSocketLink(scene.authClient, { url: `ws://${server.host}/ws`, WebSocket: scene.WebSocket })],

@@ -1,7 +1,6 @@
 import type { Reason } from '@sallyport/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Client, callerFor, connectHttp, connectWebSocket, type HttpPath } from '../support/connect.ts'
-import { deferred } from '../support/deferred.ts'
 import { type Outcome, outcomeOf } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
@@ -80,7 +79,7 @@ describe('the cost of a request', () => {
 describe('the WebSocket handshake', () => {
   test('is awaited by all first calls: Step 1 runs once, then Step 2 for each of them', async () => {
     const ada = await server.auth.signIn()
-    const keys = deferred<void>()
+    const keys = Promise.withResolvers<void>()
     server.keys.delay = keys.promise
     const client = connectWebSocket(server, browser(ada))
     const calls = Promise.all([client.me.query(), client.me.query(), client.secret.query()])
@@ -179,7 +178,7 @@ describe("a request's cached session", () => {
   ])('is discarded on a revocation during its lookup, $moment the second call', async (row) => {
     const session = await server.auth.signIn()
     const { client } = connectHttp(server, browser(session), 'httpBatchLink over node')
-    const answered = deferred<void>()
+    const answered = Promise.withResolvers<void>()
     server.store.answer = async (find) => {
       const found = await find()
       await answered.promise

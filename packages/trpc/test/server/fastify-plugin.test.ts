@@ -4,7 +4,6 @@ import { type AddressInfo, connect } from 'node:net'
 import { fastify } from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { addRoutes } from '../../src/server/fastify-plugin.ts'
-import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
 
 type Respond = Parameters<typeof addRoutes>[2]
@@ -140,7 +139,7 @@ describe('the signal of a request', () => {
       lines: ['POST /api/note HTTP/1.0', HOST, 'Content-Length: 9', '', 'text'],
     },
   ])('of a $request aborts when the client disconnects before its response', async ({ lines }) => {
-    const received = deferred<AbortSignal>()
+    const received = Promise.withResolvers<AbortSignal>()
     const port = await serve(({ signal }) => {
       received.resolve(signal)
       return new Promise(() => {})

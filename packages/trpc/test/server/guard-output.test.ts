@@ -11,7 +11,6 @@ import {
   vi,
 } from 'vitest'
 import { guardOutput } from '../../src/server/guard-output.ts'
-import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
 import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
 import { browser } from '../support/visitor.ts'
@@ -107,7 +106,7 @@ describe('a promise in a response', () => {
   })
 
   test("is held back until the session's validity is known", async () => {
-    const pending = deferred<void>()
+    const pending = Promise.withResolvers<void>()
     lease.pending = pending.promise
     const settled = vi.fn<(value: unknown) => void>()
     const part = partOf(Promise.resolve('value')).then(settled)
@@ -120,7 +119,7 @@ describe('a promise in a response', () => {
   })
 
   test('does not resolve to a value if the session has ended', async () => {
-    const pending = deferred<void>()
+    const pending = Promise.withResolvers<void>()
     lease.pending = pending.promise
     const part = partOf(Promise.resolve('value'))
     await new Promise((resolve) => setImmediate(resolve))

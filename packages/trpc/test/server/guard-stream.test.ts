@@ -3,7 +3,6 @@ import type { TestSession } from '@sallyport/core/testing'
 import { observable } from '@trpc/server/observable'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { guardIterable, guardObservable, guardPromise } from '../../src/server/guard-stream.ts'
-import { deferred } from '../support/deferred.ts'
 import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import {
@@ -85,7 +84,7 @@ describe.each(STREAMS)('$stream', ({ open }) => {
 
   test('holds a value back until it is known whether the session was revoked', async () => {
     const { session, stream } = await begin(server, open)
-    const decision = deferred<void>()
+    const decision = Promise.withResolvers<void>()
     server.store.answer = async (find) => {
       await decision.promise
       return find()
@@ -168,7 +167,7 @@ describe('a revocation between Step 2 and the first value is noticed', () => {
 
   test.each(transports)('during Step 2, over $transport', async ({ over }) => {
     const session = await server.auth.signIn()
-    const answered = deferred<void>()
+    const answered = Promise.withResolvers<void>()
     server.store.answer = async (find) => {
       const found = await find()
       await answered.promise
@@ -199,7 +198,7 @@ describe('guardObservable', () => {
   function observe(prepare: (signal: AbortSignal) => void = () => {}) {
     const controller = new AbortController()
     prepare(controller.signal)
-    let pending: ReturnType<typeof deferred<void>> | null = null
+    let pending: ReturnType<typeof Promise.withResolvers<void>> | null = null
     const lease = {
       signal: controller.signal,
       pending: () => pending?.promise ?? null,
@@ -236,7 +235,7 @@ describe('guardObservable', () => {
         rejection = error
       },
       ask() {
-        pending = deferred()
+        pending = Promise.withResolvers()
         return pending
       },
       decide() {
@@ -438,7 +437,7 @@ describe('guardIterable', () => {
   test('does not read its source while the client reads too slowly, and ends meanwhile', async () => {
     const lease = testLease()
     const source = sourceOf(lease)
-    const drained = deferred<void>()
+    const drained = Promise.withResolvers<void>()
     let wait: Promise<void> | null = drained.promise
     const guarded = guardIterable(source, { openStream: () => lease, writable: () => wait })
     const first = guarded.next()

@@ -8,7 +8,6 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { decrement, increment, limitAddresses } from '../../src/server/limit-addresses.ts'
 import { socketLimits } from '../../src/server/socket-limits.ts'
-import { deferred } from '../support/deferred.ts'
 import {
   ADAPTERS,
   type Adapter,
@@ -57,7 +56,7 @@ type Message = {
 /** Records a socket's messages and close. */
 function record(socket: WebSocket) {
   const messages: Message[] = []
-  const closed = deferred<string>()
+  const closed = Promise.withResolvers<string>()
   socket.on('message', (message) => messages.push(JSON.parse(String(message))))
   socket.on('close', (code, reason) => closed.resolve(`${code} ${reason}`.trim()))
   return { messages, closed: closed.promise }
@@ -142,7 +141,7 @@ describe.each(ADAPTERS)('frames over %s', (adapter) => {
     const app = await open(adapter, { overBudgetMs: 300 })
     const socket = new WebSocket(`${app.url}?connectionParams=1`, { headers: { origin: ORIGIN } })
     const pongs: unknown[] = []
-    const closed = deferred<string>()
+    const closed = Promise.withResolvers<string>()
     socket.on('message', (message) => pongs.push(String(message)))
     socket.on('close', (code, reason) => closed.resolve(`${code} ${reason}`))
     await once(socket, 'open')
@@ -693,7 +692,7 @@ describe('the handshake checks', () => {
   test('are awaited by concurrent calls, and each call still reads', async () => {
     const server = await serve('both steps')
     const { cookie, userId } = await server.auth.signIn()
-    const gate = deferred<void>()
+    const gate = Promise.withResolvers<void>()
     server.store.answer = async (find) => {
       await gate.promise
       return find()
@@ -712,7 +711,7 @@ describe('the handshake checks', () => {
   test('that fail give their reason to the waiting calls, and to no others', async () => {
     const server = await serve('both steps')
     const { cookie, userId } = await server.auth.signIn()
-    const gate = deferred<void>()
+    const gate = Promise.withResolvers<void>()
     server.store.answer = async () => {
       server.store.answer = null
       await gate.promise
@@ -729,7 +728,7 @@ describe('the handshake checks', () => {
   test('authorize no call by a read before a revocation', async () => {
     const server = await serve('both steps')
     const session = await server.auth.signIn()
-    const gate = deferred<void>()
+    const gate = Promise.withResolvers<void>()
     server.store.answer = async (find) => {
       const found = await find()
       server.store.answer = null

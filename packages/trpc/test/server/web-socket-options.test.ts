@@ -6,7 +6,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { WebSocket, WebSocketServer } from 'ws'
 import { cutUpgraded, rememberUpgraded } from '../../src/server/upgraded-sockets.ts'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
-import { deferred } from '../support/deferred.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { openStream } from '../support/stream.ts'
@@ -28,7 +27,7 @@ afterAll(() => Promise.all([server.close(), careless.close(), bearerServer.close
 /** Performs a handshake. Resolves to `open`, or the status and the message of the rejection. */
 async function send(target: Pick<TestServer, 'host'>, headers: Record<string, string>): Promise<string> {
   const socket = new WebSocket(`ws://${target.host}/ws`, { headers })
-  const answer = deferred<string>()
+  const answer = Promise.withResolvers<string>()
   socket.on('open', () => answer.resolve('open'))
   socket.on('unexpected-response', (_request, response) => {
     response.setEncoding('utf8').on('data', (text) => answer.resolve(`${response.statusCode} ${text}`))
@@ -182,7 +181,7 @@ describe('limits', () => {
     const { cookie } = await server.auth.signIn()
     const socket = new WebSocket(`ws://${server.host}/ws`, { headers: { cookie, origin: ORIGIN } })
     const messages: string[] = []
-    const done = deferred<number | null>()
+    const done = Promise.withResolvers<number | null>()
     socket.on('open', () => socket.send(message))
     socket.on('close', (code) => done.resolve(code))
     socket.on('message', (data) => {

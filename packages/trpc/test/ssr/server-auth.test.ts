@@ -2,7 +2,6 @@ import { AuthError, REASONS, type Reason } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
 import { TRPCError } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { deferred } from '../support/deferred.ts'
 import { createCaller } from '../support/router.ts'
 import { browser, ORIGIN } from '../support/visitor.ts'
 import { cookieWith, createScene, pageRequest, type Scene } from './scene.ts'
@@ -54,7 +53,7 @@ describe('a JWT that expires during rendering', () => {
   test('is replaced once for all calls, including those that are rejected later', async () => {
     const page = await openPage()
     expireJwt()
-    const late = deferred<void>()
+    const late = Promise.withResolvers<void>()
     const callLate = page.call(async (headers) => {
       const answer = createCaller(scene.context(headers)).me()
       await Promise.allSettled([answer, late.promise])

@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events'
-import { deferred } from './deferred.ts'
 
 /** What the test app's procedures use and record. */
 export interface Stage {
@@ -24,7 +23,7 @@ export interface Stage {
 }
 
 export function createStage(revoke: Stage['revoke']): Stage {
-  let gate = deferred<void>()
+  let gate = Promise.withResolvers<void>()
   let counted = 0
   const ticker = new EventEmitter().setMaxListeners(0)
   gate.resolve()
@@ -44,7 +43,7 @@ export function createStage(revoke: Stage['revoke']): Stage {
       return gate.promise
     },
     closeGate() {
-      gate = deferred()
+      gate = Promise.withResolvers()
     },
     openGate: () => gate.resolve(),
     revoke,

@@ -1,4 +1,3 @@
-import { deferred } from './deferred.ts'
 import { type Outcome, type Rejection, toRejection } from './outcome.ts'
 
 /** A subscription as its client sees it. */
@@ -30,8 +29,8 @@ interface Subscribable {
  */
 export function openStream(procedure: Subscribable): Stream {
   const values: unknown[] = []
-  const first = deferred<Outcome>()
-  const ended = deferred<Rejection | null>()
+  const first = Promise.withResolvers<Outcome>()
+  const ended = Promise.withResolvers<Rejection | null>()
 
   function end(error: unknown): void {
     const rejection = toRejection(error)
@@ -62,8 +61,8 @@ export function openStream(procedure: Subscribable): Stream {
  */
 export function readStream(iterable: AsyncIterable<unknown>, stop: () => void): Stream {
   const values: unknown[] = []
-  const first = deferred<Outcome>()
-  const ended = deferred<Rejection | null>()
+  const first = Promise.withResolvers<Outcome>()
+  const ended = Promise.withResolvers<Rejection | null>()
   let isStopped = false
 
   async function read(): Promise<void> {

@@ -17,7 +17,6 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import type { SignedIn } from '../revocation/signed-in-users.ts'
-import { deferred } from '../support/deferred.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 import { createPrisma } from './libraries.ts'
@@ -174,7 +173,7 @@ describe.each(CLIENTS)('ctx.transaction with $name', async ({ open }) => {
   })
 
   test('writes nothing if the client disconnects meanwhile', async () => {
-    const [entered, done] = [deferred<void>(), deferred<void>()]
+    const [entered, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const controller = new AbortController()
     const inside = async () => {
       entered.resolve()

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
-import { deferred } from '../support/deferred.ts'
 import { type Outcome, rejectionFor } from '../support/outcome.ts'
 import type { NoteTransaction, Script } from './note-router.ts'
 import { call, contextOf, openForTests, STORES } from './stores.ts'
@@ -30,7 +29,7 @@ describe.each(STORES)('the 2 s limit of ctx.transaction in $engine', async ({ cr
 
   /** Starts a write, and resolves once its function is running. */
   async function begin(inside: NonNullable<Script['inside']>): Promise<Promise<Outcome>[]> {
-    const entered = deferred<void>()
+    const entered = Promise.withResolvers<void>()
     const outcome = call(
       'write',
       contextOf(app, ada, {
@@ -46,7 +45,7 @@ describe.each(STORES)('the 2 s limit of ctx.transaction in $engine', async ({ cr
   }
 
   test('accepts work that finishes just before the end', async () => {
-    const done = deferred<void>()
+    const done = Promise.withResolvers<void>()
     const [outcome] = await begin(() => done.promise)
     advance(1_800)
     await overdueWorkIsLookedFor()
@@ -93,7 +92,7 @@ describe.each(STORES)('the 2 s limit of ctx.transaction in $engine', async ({ cr
   })
 
   test('starts when the locks are held, not earlier', async () => {
-    const release = deferred<void>()
+    const release = Promise.withResolvers<void>()
     const [first] = await begin(() => release.promise)
     const second = call('write', contextOf(app, ada))
     advance(1_500)

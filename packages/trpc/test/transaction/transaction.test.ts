@@ -8,7 +8,6 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SignedIn } from '../revocation/signed-in-users.ts'
-import { deferred } from '../support/deferred.ts'
 import { rejectionFor } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 import { MAX_AGE, type NoteTransaction, noteRouter, type Script } from './note-router.ts'
@@ -318,8 +317,8 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
     test('while it waits for the locks: the function does not run', async () => {
       const ada = await app.signIn()
       const caller = new AbortController()
-      const held = deferred<void>()
-      const release = deferred<void>()
+      const held = Promise.withResolvers<void>()
+      const release = Promise.withResolvers<void>()
       const first = write(ada, {
         inside: () => {
           held.resolve()
