@@ -1,11 +1,10 @@
-import type { ConfigurationErrorCode } from '@sallyport/core'
-import { isConfigurationError } from '@sallyport/core/internal/server'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createAuthContext } from '@sallyport/trpc'
 import { createAuthRuntime, type GetAuth } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { openRuntime, type ProbeDefinition, type RuntimeApp, routeContext } from '../support/open-runtime.ts'
+import { codeOf } from './code-of.ts'
 
 const directory = temporaryDirectory()
 
@@ -15,18 +14,6 @@ beforeAll(async () => {
 })
 beforeEach(() => app.reset())
 afterAll(() => app.close())
-
-/** Returns the code of an error that a function throws or rejects with. */
-async function codeOf(run: () => unknown): Promise<ConfigurationErrorCode | null | 'no error'> {
-  try {
-    await run()
-    return 'no error'
-  } catch (error) {
-    const cause = error instanceof Error && isConfigurationError(error.cause) ? error.cause : error
-    if (!isConfigurationError(cause)) throw error
-    return cause.code
-  }
-}
 
 describe('the definition', () => {
   test('is requested by the first getAuth, not earlier, and never again', () => {

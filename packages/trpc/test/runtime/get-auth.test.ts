@@ -1,11 +1,10 @@
-import type { ConfigurationErrorCode, Session } from '@sallyport/core'
+import type { Session } from '@sallyport/core'
 import type { SessionOf } from '@sallyport/core/auth'
 import type {
   CurrentSessionResponse,
   SuccessResponse,
   TokenResponse,
 } from '@sallyport/core/internal/protocol'
-import { isConfigurationError } from '@sallyport/core/internal/server'
 import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
 import type { BoundApi, RuntimeContext } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
@@ -21,6 +20,7 @@ import {
   wayTo,
 } from '../support/open-runtime.ts'
 import { ORIGIN } from '../support/visitor.ts'
+import { codeOf } from './code-of.ts'
 
 const directory = temporaryDirectory()
 
@@ -32,18 +32,6 @@ beforeEach(() => app.reset())
 afterAll(() => app.close())
 
 type ProbeApi = BoundApi<ProbeDefinition['plugins']>
-
-/** Returns the code of an error that a function throws or rejects with. */
-async function codeOf(run: () => unknown): Promise<ConfigurationErrorCode | null | 'no error'> {
-  try {
-    await run()
-    return 'no error'
-  } catch (error) {
-    const cause = error instanceof Error && isConfigurationError(error.cause) ? error.cause : error
-    if (!isConfigurationError(cause)) throw error
-    return cause.code
-  }
-}
 
 describe('the result of getAuth', () => {
   test('is available synchronously, and neither reads nor sends anything', () => {

@@ -1,5 +1,4 @@
 import { type ConfigurationErrorCode, withAuthStore } from '@sallyport/core'
-import { isConfigurationError } from '@sallyport/core/internal/server'
 import { createAuthContext, type StoreContext } from '@sallyport/trpc'
 import { bindRunner, type FunctionContext, type RuntimeContext } from '@sallyport/trpc/action'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -7,6 +6,7 @@ import { temporaryDirectory } from '../../../core/test/support/temporary-directo
 import { selectStore } from '../../src/runtime/select-adapter.ts'
 import { storeOf } from '../../src/server/get-session.ts'
 import { openRuntime, type RuntimeApp } from '../support/open-runtime.ts'
+import { codeOf } from './code-of.ts'
 
 const directory = temporaryDirectory()
 
@@ -21,17 +21,6 @@ const handle = () => createAuthContext(app.auth.config).headers({}, { method: 'P
 
 /** Creates a context that the types would reject. */
 const untyped = (members: object): RuntimeContext => Object.assign(Object.create(null), members)
-
-/** Returns the code of a thrown error. */
-function codeOf(run: () => unknown): ConfigurationErrorCode | null | 'no error' {
-  try {
-    run()
-    return 'no error'
-  } catch (error) {
-    if (!isConfigurationError(error)) throw error
-    return error.code
-  }
-}
 
 type Members = 'db' | 'runQuery' | 'runMutation'
 
@@ -58,7 +47,7 @@ describe("getAuth selects the adapter by the context's members", () => {
       const ask = () => app.getAuth(untyped({ auth: handle(), ...Object.fromEntries(members) }))
 
       if (adapter.startsWith('CONTEXT')) {
-        expect(codeOf(ask)).toBe(adapter)
+        expect(await codeOf(ask)).toBe(adapter)
         return
       }
       await ask().api.readAsAnyone()
@@ -99,9 +88,9 @@ describe("an action's source of sessions", () => {
     expect(app.calls).toEqual(['sallyport.findSession'])
   })
 
-  test.each(['runQuery', 'runMutation'])('is ambiguous if the context has db and %s', (name) => {
+  test.each(['runQuery', 'runMutation'])('is ambiguous if the context has db and %s', async (name) => {
     const ctx = untyped({ auth: handle(), db: app.db, [name]: () => {} })
-    expect(codeOf(() => selectStore(ctx, app.runners.local))).toBe('CONTEXT_UNCLEAR')
+    expect(await codeOf(() => selectStore(ctx, app.runners.local))).toBe('CONTEXT_UNCLEAR')
   })
 })
 

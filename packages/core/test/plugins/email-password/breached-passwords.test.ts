@@ -1,22 +1,11 @@
 import { createHash } from 'node:crypto'
-import { isEndpointError } from '@sallyport/core'
 import { breachedPasswords } from '@sallyport/core/plugins/email-password'
 import { describe, expect, test, vi } from 'vitest'
+import { codeOf } from '../../support/code-of.ts'
 import { startRangeServer } from '../../support/range-server.ts'
 
 const BREACHED = 'a password that was seen'
 const sha1 = (text: string) => createHash('sha1').update(text).digest('hex').toUpperCase()
-
-/** Returns the code with which a password was rejected. */
-async function codeOf(call: Promise<unknown>): Promise<string> {
-  const error: unknown = await call.then(
-    () => null,
-    (error: unknown) => error,
-  )
-  if (error === null) return 'accepted'
-  if (isEndpointError(error)) return error.code
-  throw error
-}
 
 async function check(password: string, options: Parameters<typeof breachedPasswords>[0]) {
   const skipped: string[] = []

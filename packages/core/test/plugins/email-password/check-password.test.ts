@@ -1,5 +1,4 @@
 import type { AuthEvent } from '@sallyport/core'
-import { isEndpointError } from '@sallyport/core'
 import { rejections } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import {
@@ -10,6 +9,7 @@ import {
 } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { codeOf } from '../../support/code-of.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { startRangeServer } from '../../support/range-server.ts'
 import { post } from '../../support/requests.ts'
@@ -48,16 +48,6 @@ async function start(options: EmailPasswordOptions) {
       auth.handler(post(ENDPOINTS.resetPassword.path, { token, newPassword })),
   }
   return { auth, events, errors, user, ways }
-}
-/** Returns the code with which a password was rejected. */
-async function codeOf(call: Promise<unknown>): Promise<string> {
-  const error: unknown = await call.then(
-    () => null,
-    (error: unknown) => error,
-  )
-  if (error === null) return 'accepted'
-  if (isEndpointError(error)) return error.code
-  throw error
 }
 const WAYS = ['signUpEmail', 'changePassword', 'resetPassword'] as const
 
