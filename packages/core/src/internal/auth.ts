@@ -5,6 +5,6 @@
  */
 
 export { columnsOf } from '../database/schema/columns.ts'
-export { type ApiResult, toApiResult } from '../endpoints/api.ts'
-export { bindEndpoints, type EndpointCaller, endpointsOf } from '../endpoints/bind-endpoints.ts'
+export { toApiResult } from '../endpoints/api.ts'
+export { bindEndpoints, endpointsOf } from '../endpoints/bind-endpoints.ts'
 export { createSigningKey } from '../keys/signing-keys.ts'
