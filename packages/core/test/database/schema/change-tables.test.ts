@@ -135,22 +135,6 @@ test('a change is attempted again after a deadlock', async () => {
   expect(attempts).toBe(2)
 })
 
-test('another process may take longer under the advisory lock', async () => {
-  const database = await kind.create()
-  await (await database.open()).close()
-  const other = new pg.Client(database.url)
-  await other.connect()
-  onTestFinished(() => other.end())
-  await other.query('begin; select pg_advisory_xact_lock(7255301)')
-  await other.query(`set local statement_timeout = 0`)
-  const opening = openPostgres(database.url, { ...OPTIONS, columns })
-  opening.catch(() => {})
-  // Longer than both attempts wait for a table.
-  await other.query('select pg_sleep(1.6)')
-  await other.query('commit')
-  closeLater(await opening)
-})
-
 test.each([
   [undefined, undefined],
   [500, 1],
