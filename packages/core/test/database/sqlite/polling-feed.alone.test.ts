@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { RevocationFeed } from '@sallyport/core'
+import type { RevocationFeed, SessionKey } from '@sallyport/core'
 import type { AddedColumns } from '@sallyport/core/auth'
 import { openSqlite, openSqliteStore } from '@sallyport/core/sqlite'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -27,8 +27,18 @@ async function openFeeds(open: (typeof SQLITE_CLIENTS)[keyof typeof SQLITE_CLIEN
   return { app, own: own.revocations, mapped: mapped.revocations }
 }
 
+/** Statements of the app that change a session or its user. */
+const CHANGES: Readonly<Record<string, (id: string, user: string) => string>> = {
+  'deletes the session': (id) => `delete from session where id = ${id}`,
+  'shortens it': (id) =>
+    `update session set expiresAt = ${literal(inHours(0).toISOString())} where id = ${id}`,
+  'increases its version': (id) => `update session set version = 2 where id = ${id}`,
+  'bans its user': (_id, user) => `update user set banned = 1 where id = ${user}`,
+  'deletes its user': (_id, user) => `delete from user where id = ${user}`,
+}
+
 /** Subscribes a listener, and waits for its first call. */
-async function listen(feed: RevocationFeed, key: { sessionId: string; userId: string }) {
+async function listen(feed: RevocationFeed, key: SessionKey) {
   const listener = vi.fn<() => void>()
   onTestFinished(feed.subscribe(key, listener))
   await eventually(() => expect(listener).toHaveBeenCalledOnce())
@@ -42,22 +52,21 @@ describe.each(
     { name, open, place: 'memory', newPath: (): string => ':memory:' },
   ]),
 )('$name, in $place', ({ open, newPath }) => {
-  test.each([
-    ['deletes the session', (id: string) => `delete from session where id = ${id}`],
-    [
-      'shortens it',
-      (id: string) => `update session set expiresAt = ${literal(inHours(0).toISOString())} where id = ${id}`,
-    ],
-    ['increases its version', (id: string) => `update session set version = 2 where id = ${id}`],
-    ['bans its user', (_id: string, user: string) => `update user set banned = 1 where id = ${user}`],
-    ['deletes its user', (_id: string, user: string) => `delete from user where id = ${user}`],
-  ])("calls only the session's subscribers when the app %s", async (_name, change) => {
+  test("calls only the session's subscribers when the app changes what decides about it", async () => {
     const { app, own, mapped } = await openFeeds(open, newPath())
-    const [ada, eve] = [await storeSession(app), await storeSession(app)]
-    const adas = [await listen(own, ada), await listen(mapped, ada)]
-    const eves = [await listen(own, eve), await listen(mapped, eve)]
-    await app.run(change(literal(ada.sessionId), literal(ada.userId)))
-    for (const listener of adas) await eventually(() => expect(listener).toHaveBeenCalledOnce())
+    const feeds = [own, mapped]
+    const eve = await storeSession(app)
+    const changed: { how: string; statement: string; key: SessionKey }[] = []
+    for (const [how, change] of Object.entries(CHANGES)) {
+      const key = await storeSession(app)
+      changed.push({ how, key, statement: change(literal(key.sessionId), literal(key.userId)) })
+    }
+    const listenTo = (key: SessionKey) => Promise.all(feeds.map((feed) => listen(feed, key)))
+    const [eves = [], ...others] = await Promise.all([eve, ...changed.map(({ key }) => key)].map(listenTo))
+    for (const { statement } of changed) await app.run(statement)
+    for (const [place, { how }] of changed.entries())
+      for (const listener of others[place] ?? [])
+        await eventually(() => expect(listener, how).toHaveBeenCalledOnce())
     for (const listener of eves) expect(listener).not.toHaveBeenCalled()
   })
 
