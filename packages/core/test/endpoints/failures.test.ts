@@ -58,17 +58,18 @@ async function expectFailure(
   { auth, failures }: Awaited<ReturnType<typeof serve>>,
   { code, parts }: { code: FailureCode; parts: Partial<Readiness> },
 ): Promise<void> {
-  const response = await auth.handler(post('/write', {}))
+  // Both at once, because both may wait for a timeout.
+  const [response, readiness] = await Promise.all([auth.handler(post('/write', {})), auth.readiness()])
   expect([response.status, await response.json()]).toMatchObject([503, { code: 'SESSIONS_UNAVAILABLE' }])
   const failure = { code, reason: 'SESSIONS_UNAVAILABLE', step: 'endpoint', cause: expect.any(Error) }
   expect(failures.filter(({ path }) => path === '/write')).toMatchObject([failure])
-  expect(await auth.readiness()).toEqual({ ...OK, ...parts })
+  expect(readiness).toEqual({ ...OK, ...parts })
 }
 
 const works = async (auth: Pick<Auth, 'handler'>) => (await auth.handler(post('/write', {}))).status === 200
 
 describe('SQLite', () => {
-  async function open({ withLibsql = false } = {}) {
+  async function open({ withLibsql = false }: { withLibsql?: boolean | undefined } = {}) {
     const path = `${directory}/${crypto.randomUUID()}.db`
     const url = `file:${path}`
     const database = await openSqlite(withLibsql ? { client: createClient({ url }) } : url, {
@@ -141,23 +142,26 @@ describe('SQLite', () => {
     expect(await works(served.auth)).toBe(true)
   })
 
-  test.each([{ how: 'removed' }, { how: 'replaced' }, { how: 'removed', withLibsql: true }])(
-    'a file that was $how, with libsql: $withLibsql',
-    async ({ how, withLibsql }) => {
-      const { path, database } = await open({ withLibsql })
-      const { auth, failures } = await serve(database)
-      renameSync(path, `${path}.old`)
-      if (how === 'replaced') copyFileSync(`${path}.old`, path)
-      const code = 'DATABASE_FILE_REPLACED'
-      // Within a second, if nothing asks for the readiness.
-      await until(() => failures.some(({ path }) => path === 'file'))
-      expect(failures).toMatchObject([{ code, step: 'background' }])
-      expect(await auth.readiness()).toEqual({ ...OK, read: code, write: code })
-      expect(failures).toMatchObject([{}, { code, path: 'readiness', suppressed: 0 }])
-      renameSync(`${path}.old`, path)
-      await until(() => failures.some(({ path, recovered }) => path === 'file' && recovered))
-    },
-  )
+  test('a file that was removed or replaced, also with libsql', async () => {
+    const cases = [{ how: 'removed' }, { how: 'replaced' }, { how: 'removed', withLibsql: true }]
+    // At once, because each waits for the next check of its file.
+    await Promise.all(
+      cases.map(async ({ how, withLibsql }) => {
+        const { path, database } = await open({ withLibsql })
+        const { auth, failures } = await serve(database)
+        renameSync(path, `${path}.old`)
+        if (how === 'replaced') copyFileSync(`${path}.old`, path)
+        const code = 'DATABASE_FILE_REPLACED'
+        // Within a second, if nothing asks for the readiness.
+        await until(() => failures.some(({ path }) => path === 'file'))
+        expect(failures).toMatchObject([{ code, step: 'background' }])
+        expect(await auth.readiness()).toEqual({ ...OK, read: code, write: code })
+        expect(failures).toMatchObject([{}, { code, path: 'readiness', suppressed: 0 }])
+        renameSync(`${path}.old`, path)
+        await until(() => failures.some(({ path, recovered }) => path === 'file' && recovered))
+      }),
+    )
+  })
 
   test("a folder that can't be read is not a failure: what is open still works", async () => {
     const folder = join(directory, 'moved')
