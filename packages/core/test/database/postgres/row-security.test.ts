@@ -67,7 +67,9 @@ test("a check that hangs delays no found session of the app's pool", async () =>
     return client
   }
   Object.assign(pool, { connect: connectPatched })
-  const { sessions, close } = await openPostgresStore({ pool }, { lookupTimeoutMs: 300, mapping: MAPPING })
+  // The pool ends once the check has timed out, too.
+  const timeouts = { lookupTimeoutMs: 300, statementTimeoutMs: 1_000 }
+  const { sessions, close } = await openPostgresStore({ pool }, { ...timeouts, mapping: MAPPING })
   onTestFinished(close)
   const find = (key: SessionKey) => reasonOf(Promise.resolve(sessions.findSession(key)))
   const unknown = { ...ada, sessionId: crypto.randomUUID() }
