@@ -1,4 +1,4 @@
-import { ConfigurationError, defineAuthConfig, staticJwks } from '@sallyport/core'
+import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
@@ -35,21 +35,20 @@ async function migrationTable({ rows }: TestDatabase, { name }: DatabaseKind): P
   return String(row?.table)
 }
 
-/** Migrates as later releases will: each adds a column that can be null, and a row to the list. */
-async function migrateBeyond(database: TestDatabase, kind: DatabaseKind, releases: number): Promise<void> {
+/** Migrates as a later release will: adds a column that can be null, and a row to the list. */
+async function migrateBeyond(database: TestDatabase, kind: DatabaseKind): Promise<void> {
   const table = await migrationTable(database, kind)
-  for (let i = 0; i < releases; i++) {
-    await database.run(`alter table session add column "later${i}" text`)
-    await database.run(`insert into ${table} (name, timestamp)
-      values ('${9000 + i}_later', '${new Date(Date.now() + i).toISOString()}')`)
-  }
+  await database.run('alter table session add column later text')
+  await database.run(
+    `insert into ${table} (name, timestamp) values ('9000_later', '${new Date().toISOString()}')`,
+  )
 }
 
 describe.each(await databaseKinds())('$name', (kind) => {
   test('this release runs on a schema that is one additive migration ahead', async () => {
     const database = await kind.create()
     await (await database.open()).close()
-    await migrateBeyond(database, kind, 1)
+    await migrateBeyond(database, kind)
 
     const opened = await database.open()
     expect(opened.migrations.applied).toEqual([])
@@ -63,14 +62,5 @@ describe.each(await databaseKinds())('$name', (kind) => {
     expect(await auth.api.getSession({ request: signedIn })).toMatchObject({ user: { email } })
     await auth.api.signOut({ request: signedIn })
     expect(await codeOf(auth.api.getSession({ request: signedIn }))).toBe('SESSION_NOT_FOUND')
-  })
-
-  test('this release rejects a schema that is two migrations ahead', async () => {
-    const database = await kind.create()
-    await (await database.open()).close()
-    await migrateBeyond(database, kind, 2)
-    const error: unknown = await database.open().catch((cause) => cause)
-    expect(error).toBeInstanceOf(ConfigurationError)
-    expect(String(error)).toMatch(/9001_later/)
   })
 })

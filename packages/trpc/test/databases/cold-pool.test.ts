@@ -3,8 +3,8 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { postgresKind } from '../../../core/test/support/database-kinds.ts'
 import { hostApp, libraryTables } from '../../../core/test/support/host-tables.ts'
-import { startLatencyProxy } from '../../../core/test/support/latency-proxy.ts'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
+import { startProxy } from '../../../core/test/support/tcp-proxy.ts'
 import { guardedApp } from './guarded-app.ts'
 
 const IS_LONG = process.env.DATABASES === 'all'
@@ -20,7 +20,8 @@ test.each(IS_LONG ? [40, 80, 150] : [80])(
     await (await database.open()).close()
     const sessions = await Promise.all(Array.from({ length: CALLS }, host.signUp))
     const url = new URL(database.url)
-    url.port = String(await startLatencyProxy(server.port, roundTripMs))
+    const proxy = await startProxy(server.port, { delayMs: roundTripMs / 2 })
+    url.port = String(proxy.port)
     const opened = await openPostgres(url.href)
     onTestFinished(opened.close)
 
