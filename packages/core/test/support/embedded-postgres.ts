@@ -20,8 +20,6 @@ export interface PostgresServer {
   crash(): Promise<void>
   /** Starts it again on the same data. */
   start(): Promise<void>
-  /** Crashes and starts the server. */
-  restart(): Promise<void>
   /** Stops the server and removes its directory. */
   stop(): Promise<void>
 }
@@ -93,10 +91,6 @@ export async function startPostgres(settings?: Readonly<Record<string, string>>)
     },
     crash,
     start,
-    async restart() {
-      await crash()
-      await start()
-    },
     stop,
   }
 }

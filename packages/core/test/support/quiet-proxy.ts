@@ -9,8 +9,6 @@ export interface QuietProxy {
   readonly dropped: number
   /** Passes notifications on. */
   deliver(): void
-  /** Drops notifications again. */
-  mute(): void
   close(): void
 }
 
@@ -61,9 +59,6 @@ export async function startQuietProxy(databaseUrl: string): Promise<QuietProxy> 
     },
     deliver() {
       isQuiet = false
-    },
-    mute() {
-      isQuiet = true
     },
     close() {
       server.close()

@@ -13,8 +13,6 @@ export interface Running {
   readonly process: ChildProcess
   /** Waits until the printed lines pass a check. Rejects if the process exits before. */
   untilPrinted(isEnough: (lines: readonly string[]) => boolean): Promise<void>
-  /** Waits in the same way for lines on stderr. */
-  untilFailed(isEnough: (lines: readonly string[]) => boolean): Promise<void>
   readonly ended: Promise<Run>
 }
 
@@ -46,26 +44,18 @@ export function startSallyport(
     })
   const ended = new Promise<Run>((resolve) => child.once('close', (code) => resolve({ code, ...output })))
 
-  function until(
-    stream: 'stdout' | 'stderr',
-    isEnough: (lines: readonly string[]) => boolean,
-  ): Promise<void> {
+  function untilPrinted(isEnough: (lines: readonly string[]) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {
-        if (isEnough(output[stream].split('\n').slice(0, -1))) resolve()
+        if (isEnough(output.stdout.split('\n').slice(0, -1))) resolve()
       }
-      child[stream].on('data', look)
+      child.stdout.on('data', look)
       void ended.then(() => reject(new Error(`It ended: ${output.stderr}`)))
       look()
     })
   }
 
-  return {
-    process: child,
-    ended,
-    untilPrinted: (isEnough) => until('stdout', isEnough),
-    untilFailed: (isEnough) => until('stderr', isEnough),
-  }
+  return { process: child, ended, untilPrinted }
 }
 
 /** Runs `sallyport` to its end. */

@@ -22,8 +22,8 @@ import {
 import { initTRPC, TRPCError } from '@trpc/server'
 import { Agent, fetch as fetchOver } from 'undici'
 import * as z from 'zod'
-import { type CountingFeed, countingFeed } from './counting-feed.ts'
-import { type FaultyLimits, type FaultyStore, faultyLimits, faultyStore } from './faulty-store.ts'
+import { countingFeed } from './counting-feed.ts'
+import { type FaultyStore, faultyLimits, faultyStore } from './faulty-store.ts'
 import { probePlugin } from './probe-plugin.ts'
 import { ORIGIN } from './visitor.ts'
 
@@ -50,8 +50,6 @@ export interface RuntimeApp {
   /** Has sessions and limits that can fail. */
   readonly db: AuthDatabase
   readonly store: FaultyStore
-  readonly limits: FaultyLimits
-  readonly feed: CountingFeed
   /** The plugin's endpoints that ran. */
   readonly runs: string[]
   /** The internal functions that were called, including the built-in ones. */
@@ -148,8 +146,6 @@ export async function openRuntime(directory: string): Promise<RuntimeApp> {
     getAuth,
     db,
     store,
-    limits,
-    feed,
     runs: plugin.runs,
     calls,
     runners: {

@@ -31,8 +31,6 @@ export interface App {
   readonly database: SessionDatabase
   readonly auth: Auth<AuthDefinition['plugins']>
   signIn(role?: string): Promise<SignedIn>
-  /** Signs in this many users at once. */
-  signInMany(count: number): Promise<SignedIn[]>
   notes(): Promise<string[]>
   revoke(session: SignedIn): Promise<unknown>
   ban(session: SignedIn): Promise<unknown>
@@ -72,7 +70,6 @@ export async function openApp(url: string, options: AppOptions = {}): Promise<Ap
       if (person === undefined) throw new TypeError('One was expected')
       return person
     },
-    signInMany: (count) => signIn(url, count, { issuer }),
     notes: async () =>
       (await db.selectFrom('note').select('text').orderBy('text').execute()).map(({ text }) => text),
     revoke: ({ sessionId }) => revokeSession(sessionId, database),
