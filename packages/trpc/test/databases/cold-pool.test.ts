@@ -12,7 +12,7 @@ const CALLS = 100
 const server = await testPostgres()
 const kind = postgresKind(server)
 
-test.each(IS_LONG ? [40, 80, 150] : [80])(
+test.each(IS_LONG ? [40, 80, 150] : [40])(
   `${CALLS} calls at once on a cold pool, %i ms from the database, are all accepted`,
   async (roundTripMs) => {
     const database = await kind.create()
