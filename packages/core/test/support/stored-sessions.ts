@@ -31,7 +31,7 @@ export async function storeSession(
   return { sessionId: id, userId, ...OURS }
 }
 
-/** Stores copies of a session in SQLite, from `copy-0001`, the oldest, to `copy-<count>`. All are older than it. */
+/** Stores older copies of a session in SQLite, from `copy-0001`, the oldest, to `copy-<count>`. */
 export async function copySession(
   { db }: Pick<TestAuth, 'db'>,
   sessionId: string,
