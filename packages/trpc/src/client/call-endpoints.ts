@@ -85,10 +85,10 @@ async function call(
       const mayHaveEnded = ENDS.test(name) && !('sessionId' in response)
       if (mayHaveEnded && session.getState().status === 'authenticated') await session.refresh()
       return response
-    } catch (error) {
-      const { code } = toClientError(error)
-      session.report(code, userChanges)
-      if (!isTokenReason(code) || session.server) throw error
+    } catch (cause) {
+      const error = toClientError(cause)
+      session.report(error.code, userChanges)
+      if (session.server || !isTokenReason(error.code)) throw error
       if (!isReplay) await session.refreshAfter(generation)
       // The JWT was superseded between its refresh and the call.
       else if (!(await session.isSuperseded(generation))) throw error

@@ -63,12 +63,18 @@ export function bearer(storage: BearerStorage): OpenTransport {
         },
         async keep({ token, sessionToken = stored?.sessionToken }, receipt) {
           if (!token || !sessionToken) throw clientError('BEARER_DISABLED')
-          stored = { ...receipt, token, sessionToken }
-          await storage.setItem(key, JSON.stringify(stored))
+          const kept = { ...receipt, token, sessionToken }
+          await storage.setItem(key, JSON.stringify(kept))
+          // Until then, calls are those of the former user.
+          stored = kept
         },
         async forget() {
           stored = null
-          await storage.removeItem(key)
+          try {
+            await storage.removeItem(key)
+          } catch {
+            // The server no longer accepts them.
+          }
         },
       },
     }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { revokeSession } from '@sallyport/core/auth'
 import { NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/client'
@@ -143,6 +144,51 @@ describe('with bearer tokens and a storage', () => {
     const state = await client.refresh()
     expect(state.status).toBe('unknown')
     expect(state.error).toMatchObject({ code: 'UNKNOWN', message: 'Error: The keychain is locked' })
+  })
+
+  test('calls are those of the former user until the tokens of the next are stored', async () => {
+    const { client, storage, requests, userId } = await signedIn()
+    const next = await auth.createUser()
+    const stored = deferred<void>()
+    const { setItem } = storage
+    vi.spyOn(storage, 'setItem').mockImplementationOnce(async (...item) => {
+      await stored.promise
+      return setItem(...item)
+    })
+    const done = client.api.signInEmail({ email: next.email, password: TEST_PASSWORD })
+    await vi.waitFor(() => expect(storage.setItem).toHaveBeenCalled())
+    await client.fetch(`${baseUrl}/trpc/me`)
+    const sent = requests.at(-1)?.headers.get('authorization')
+    expect(client.getState().userId).toBe(userId)
+    expect(sent).toBe(`Bearer ${JSON.parse(storage.items.get(key) ?? '').token}`)
+    stored.resolve()
+    await done
+    expect(client.getState().userId).toBe(next.userId)
+    expect(client[clientSession].tokens?.current()).not.toBe(sent?.replace('Bearer ', ''))
+  })
+
+  test('a sign-in whose tokens cannot be stored fails, and the former user stays signed in', async () => {
+    const { client, storage, userId } = await signedIn()
+    const next = await auth.createUser()
+    vi.spyOn(storage, 'setItem').mockRejectedValueOnce(new Error('The disk is full'))
+    const signIn = client.api.signInEmail({ email: next.email, password: TEST_PASSWORD })
+    const name = 'AuthClientError'
+    await expect(signIn).rejects.toMatchObject({ name, code: 'UNKNOWN', message: 'Error: The disk is full' })
+    expect(client.getState().userId).toBe(userId)
+    expect(client[clientSession].tokens?.current()).toBe(JSON.parse(storage.items.get(key) ?? '').token)
+  })
+
+  test('signing out and a session that has ended work if the storage fails to remove the tokens', async () => {
+    const error = new Error('The keychain is locked')
+    const { client, storage } = await signedIn()
+    vi.spyOn(storage, 'removeItem').mockRejectedValue(error)
+    expect((await client.signOut()).status).toBe('unauthenticated')
+    expect((await client.refresh()).status).toBe('unauthenticated')
+
+    const other = await signedIn()
+    vi.spyOn(other.storage, 'removeItem').mockRejectedValue(error)
+    await revokeSession(other.client.getState().sessionId ?? '', auth.database)
+    expect((await other.client.refresh()).status).toBe('unauthenticated')
   })
 
   test('tRPC calls carry the JWT, and never the session token', async () => {
