@@ -33,13 +33,14 @@ export const authAwareRetry: {
 } = { retry, retryDelay: (failureCount, error) => backOff(failureCount + 1, waitOf(error)) }
 
 function retry(failureCount: number, error: unknown): boolean {
-  const { name, status: ownStatus = name === 'TRPCClientError' ? 0 : 500, data, meta } = error as FailedCall
+  const failed: FailedCall = Object(error)
+  const { name, status: ownStatus = name === 'TRPCClientError' ? 0 : 500, data, meta } = failed
   const status = data?.httpStatus ?? meta?.response?.status ?? ownStatus
   if (isOnServer() || isRejection({ status }) || waitOf(error) > MAX_WAIT_SECONDS) return false
   return failureCount < (OUTAGES.includes(status) ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
 }
 
 function waitOf(error: unknown): number {
-  const { retryAfterSeconds, data } = error as FailedCall
-  return data?.auth?.retryAfterSeconds ?? retryAfterSeconds ?? 0
+  const failed = error as FailedCall | null | undefined
+  return failed?.data?.auth?.retryAfterSeconds ?? failed?.retryAfterSeconds ?? 0
 }

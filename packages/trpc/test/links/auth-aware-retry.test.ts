@@ -67,6 +67,8 @@ describe('a query', () => {
     { what: 'would have caused another refresh', error: ofAuthClient(401, 'REFRESH_LOOP'), retries: 0 },
     { what: 'hit a bug of the server', error: answered(500), retries: 3 },
     { what: 'hit a bug of the page', error: new TypeError('undefined is not a function'), retries: 3 },
+    { what: 'failed without an error', error: undefined, retries: 3 },
+    { what: 'failed with null', error: null, retries: 3 },
   ])('that $what is retried $retries times', ({ error, retries }) => {
     expect(retriesOf(error)).toBe(retries)
   })
@@ -86,6 +88,11 @@ describe('the delay', () => {
     vi.spyOn(Math, 'random').mockReturnValue(value)
     const error = rejected('SESSIONS_UNAVAILABLE')
     expect(pauses.map((_, failures) => authAwareRetry.retryDelay(failures, error))).toEqual(pauses)
+  })
+
+  test('is also known without an error', () => {
+    expect(authAwareRetry.retryDelay(0, undefined)).toBeGreaterThan(0)
+    expect(authAwareRetry.retryDelay(0, null)).toBeGreaterThan(0)
   })
 
   test.each([
