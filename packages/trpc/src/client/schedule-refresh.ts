@@ -21,7 +21,8 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
     const delay = nextRefreshInMs(get())
     // A page in the background keeps no session alive; it refreshes when it is visible again, or after a
     // failure, because its rejected subscriptions wait for it.
-    if (delay !== null) timer = setTimeout(() => (isHidden() && get().failures === 0) || refresh(), delay)
+    const isIdle = () => globalThis.document?.hidden && get().failures === 0
+    if (delay !== null) timer = setTimeout(() => isIdle() || refresh(), delay)
   }
 
   const unfollow = followTabs(store, refresh)
@@ -65,17 +66,13 @@ function nextRefreshInMs(state: SessionState): number | null {
 const FOCUS_EVENTS = ['visibilitychange', 'focus', 'online', 'pageshow']
 
 /** Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. */
-export function onFocus(listener: (isFromHistory: boolean) => void): () => void {
+export function onFocus(listener: (isFromHistory?: boolean) => void): () => void {
   if (!globalThis.document) return () => {}
-  const notify = (event: Event) => {
-    if (!isHidden()) listener((event as Partial<PageTransitionEvent>).persisted === true)
+  const notify = ({ persisted }: Partial<PageTransitionEvent>) => {
+    if (persisted || !document.hidden) listener(persisted)
   }
   for (const type of FOCUS_EVENTS) window.addEventListener(type, notify)
   return () => {
     for (const type of FOCUS_EVENTS) window.removeEventListener(type, notify)
   }
-}
-
-function isHidden(): boolean {
-  return globalThis.document?.hidden ?? false
 }

@@ -578,6 +578,17 @@ describe('a page', () => {
     await eventually(() => expect(client.getState().status).toBe('authenticated'))
   })
 
+  test('that is restored from the history in the background requests the current user', async () => {
+    const { server, client } = await open()
+    server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    page.hidden = true
+    fire('pageshow', { persisted: true })
+    await soon()
+    page.hidden = false
+    fire('visibilitychange')
+    await eventually(() => expect(client.getState().userId).toBe('grace'))
+  })
+
   test('that is restored from the history sends no call before it has the current user', async () => {
     const { server, client } = await open()
     const late = Promise.withResolvers<Response>()
