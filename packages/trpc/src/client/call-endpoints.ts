@@ -1,5 +1,5 @@
 import { isTokenReason, type Route } from '@sallyport/core/internal/protocol'
-import { clientError, toClientError } from './auth-client-error.ts'
+import { type AuthClientError, clientError } from './auth-client-error.ts'
 import type { ClientSession } from './client-session.ts'
 import { ownPage } from './own-page.ts'
 import { routeOf } from './route-of.ts'
@@ -59,7 +59,7 @@ async function call(
   name: string,
   { route, input }: { route: Route; input: object },
 ): Promise<object> {
-  const isQuery = route.method === 'GET' && name !== 'token'
+  const isQuery = name !== 'token' && route.method === 'GET'
   const { userChanges } = session.getState()
 
   function requireSameUser(): void {
@@ -85,10 +85,10 @@ async function call(
       const mayHaveEnded = ENDS.test(name) && !('sessionId' in response)
       if (mayHaveEnded && session.getState().status === 'authenticated') await session.refresh()
       return response
-    } catch (cause) {
-      const error = toClientError(cause)
-      session.report(error.code, userChanges)
-      if (session.server || !isTokenReason(error.code)) throw error
+    } catch (error) {
+      const { code } = error as AuthClientError
+      session.report(code, userChanges)
+      if (!isTokenReason(code) || session.server) throw error
       if (!isReplay) await session.refreshAfter(generation)
       // The JWT was superseded between its refresh and the call.
       else if (!(await session.isSuperseded(generation))) throw error

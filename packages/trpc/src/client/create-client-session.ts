@@ -67,6 +67,14 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
           if (isTokenResponse(response))
             await accept(store, response, { revision: store.get().revision, isNew: true })
           return response
+        }).catch((cause) => {
+          const error = toClientError(cause)
+          if (!isRejection(error)) {
+            // The browser may have stored the cookies of a response whose body was lost.
+            store.dispatch({ type: 'restored' })
+            refresh()
+          }
+          throw error
         }),
     },
   }

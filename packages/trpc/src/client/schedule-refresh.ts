@@ -30,8 +30,7 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
   const unfocus = onFocus((isFromHistory) => {
     if (isFromHistory) dispatch({ type: 'restored' })
     const state = get()
-    const isWanted = !isSignedOut(state) && (state.shown.error !== null || isRefreshDue(state))
-    if (state.isRestored || isWanted) refresh()
+    if (isRefreshDue(state) || (state.shown.error && !isSignedOut(state))) refresh()
     else schedule()
   })
   if (isRefreshDue(get())) refresh()

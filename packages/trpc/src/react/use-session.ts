@@ -40,11 +40,14 @@ export function useSession<Client extends HookClient = HookClient>(): UseSession
     const hasRecovered = wasFailing.current && !isFailing
     wasFailing.current = isFailing
     if (!isAuthenticated) return
-    if (result === null) return load()
+    if (!result) return load()
     const { error, failures } = result
-    if (error === null) return
+    if (!error) return
     // Such as when a ban was lifted. Without a recovery, the server would reject it again.
-    if (isRejection(error)) return hasRecovered ? load() : undefined
+    if (isRejection(error)) {
+      if (hasRecovered) load()
+      return
+    }
     const timer = setTimeout(load, backOff(failures, error.retryAfterSeconds))
     return () => clearTimeout(timer)
   }, [isAuthenticated, isFailing, result, load])

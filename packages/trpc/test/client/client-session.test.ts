@@ -761,3 +761,31 @@ describe('calls of the auth endpoints', () => {
     expect(server.count(TOKEN)).toBe(2)
   })
 })
+
+describe('a sign-in as another user whose response is lost', () => {
+  const cutOff = () =>
+    new Response(new ReadableStream({ start: (body) => body.error(new TypeError('terminated')) }))
+
+  test.each<[what: string, answer: Answer]>([
+    ['after its headers, whose cookies the browser has stored', cutOff],
+    ['as a whole', () => Promise.reject(new TypeError('fetch failed'))],
+  ])('%s, makes later calls wait for the current user', async (_what, answer) => {
+    const { client, session, server } = await signedIn()
+    server.answer('/sign-in/email', answer)
+    server.answer(TOKEN, asGrace)
+    const error: unknown = await signIn(client).catch((cause: unknown) => cause)
+    expect(error).toBeInstanceOf(AuthClientError)
+    await session.refreshIfDue()
+    expect(client.getState()).toEqual({ ...grace, userChanges: 1 })
+    expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test('changes nothing if the server rejected it', async () => {
+    const { client, session, server } = await signedIn()
+    server.answer('/sign-in/email', () => rejection(401, 'INVALID_CREDENTIALS'))
+    await expect(signIn(client)).rejects.toMatchObject({ code: 'INVALID_CREDENTIALS' })
+    await session.refreshIfDue()
+    expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
+    expect(server.count(TOKEN)).toBe(0)
+  })
+})
