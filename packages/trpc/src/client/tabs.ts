@@ -31,9 +31,15 @@ function singleTab(): Tabs {
 }
 
 export function connectTabs(name: string): Tabs {
+  const tab = singleTab()
   // A browser's worker shares the cookies of its pages.
-  const isInBrowser = globalThis.document || 'WorkerGlobalScope' in globalThis
-  if (!isInBrowser || !globalThis.BroadcastChannel) return singleTab()
+  if (!globalThis.document && !('WorkerGlobalScope' in globalThis)) return tab
+  try {
+    // A browser denies channels to a page without cookies.
+    new BroadcastChannel(name).close()
+  } catch {
+    return tab
+  }
   const { locks } = navigator
   let channel: BroadcastChannel | null = null
   let publishedSeq = 0
@@ -41,7 +47,7 @@ export function connectTabs(name: string): Tabs {
 
   return {
     // Pages without TLS have no locks, such as those of a development server on another machine.
-    exclusively: locks ? (work) => lockWhile(name, work) : singleTab().exclusively,
+    exclusively: locks ? (work) => lockWhile(name, work) : tab.exclusively,
     async latest() {
       // A browser may deny locks to a page.
       const snapshot = await locks?.query().catch(() => null)

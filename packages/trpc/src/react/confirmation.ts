@@ -63,7 +63,7 @@ export function createConfirmation(client: HookClient): Confirmation {
         if (!/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges)) throw error
         // If the user has confirmed since the call was sent, repeat it without a prompt.
         if (confirmations === before) {
-          if (prompted === null) prompt(userChanges, required)
+          if (!prompted) prompt(userChanges, required)
           if (!(await prompted)) throw error
         }
         return call()
@@ -71,7 +71,7 @@ export function createConfirmation(client: HookClient): Confirmation {
     },
     async confirm(input) {
       const current = prompted
-      if (current === null) return
+      if (!current) return
       const prove = async () => (typeof input === 'function' ? input() : client.api.reauthenticate?.(input))
       const error = await prove().then(() => null, toClientError)
       if (current !== prompted) return

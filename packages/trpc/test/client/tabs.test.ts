@@ -29,6 +29,7 @@ afterEach(() => {
 })
 
 const navigatorOfNode = navigator
+const channelOfNode = BroadcastChannel
 
 /** Connects tabs, which this environment supports. */
 const connectTabs = (name: string) => connect(name) as Required<Tabs>
@@ -159,6 +160,25 @@ test("a browser's worker follows the tabs", async () => {
   server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
   await clients[0]?.api.signInEmail({ email: 'grace' })
   await eventually(() => expect(worker.getState().userId).toBe('grace'))
+})
+
+test('where the browser denies channels, a tab signs in and out alone', async () => {
+  vi.stubGlobal(
+    'BroadcastChannel',
+    class {
+      constructor() {
+        throw new DOMException('The operation is insecure', 'SecurityError')
+      }
+    },
+  )
+  onTestFinished(() => void vi.stubGlobal('BroadcastChannel', channelOfNode))
+  const { server, clients, states } = openTabs(1)
+  server.answer('/sign-in/email', () => tokens())
+  await clients[0]?.api.signInEmail({ email: 'ada' })
+  expect(states()).toMatchObject([{ status: 'authenticated', userId: 'ada' }])
+  server.answer('/sign-out', () => Response.json({ success: true }))
+  await clients[0]?.signOut()
+  expect(states()).toMatchObject([{ status: 'unauthenticated' }])
 })
 
 test('where the browser denies Web Locks, tabs sign in and out together', async () => {
