@@ -47,16 +47,17 @@ function isRefreshDue({ shown: { status }, held, isRestored }: SessionState): bo
   return isRestored || status === 'loading' || status === 'unknown' || isDue(held)
 }
 
-function isSignedOut({ shown: { status } }: SessionState): boolean {
-  return status === 'unauthenticated' || status === 'signing-out'
+/** A failed request may have been to learn of a sign-in. */
+function isSignedOut({ shown: { status }, failures }: SessionState): boolean {
+  return (status === 'unauthenticated' && !failures) || status === 'signing-out'
 }
 
 /** Returns the milliseconds until the next refresh; null if it would change nothing. */
 function nextRefreshInMs(state: SessionState): number | null {
   const { shown, held, failures, isRestored } = state
   // Without a failure, an error says nothing about the token endpoint.
-  const error = failures > 0 ? shown.error : null
-  if ((isSignedOut(state) && !isRestored) || (error && isDecided(error))) return null
+  const error = failures ? shown.error : null
+  if ((!isRestored && isSignedOut(state)) || (error && isDecided(error))) return null
   const dueIn = held === null ? 0 : dueInMs(held, Math.random() / PARTS_OF_LEEWAY)
   const delay = error ? backOff(failures, error.retryAfterSeconds) : dueIn
   return Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))

@@ -670,6 +670,29 @@ describe('a page', () => {
     },
   )
 
+  test.each([
+    ['it is online again', () => void fire('online')],
+    ['a pause', () => {}],
+  ])('without a user retries a failed request after %s', async (_what, wake) => {
+    const { server, client } = await open()
+    server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
+    await client.refresh()
+    server.answer(TOKEN, () => Promise.reject(new TypeError('fetch failed')))
+    expect(await client.refresh()).toMatchObject({
+      status: 'unauthenticated',
+      error: { code: 'UNREACHABLE' },
+    })
+    server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
+    wake()
+    await eventually(() =>
+      expect(client.getState()).toMatchObject({ status: 'unauthenticated', error: null }),
+    )
+    const { length } = server.sent
+    fire('focus')
+    await soon()
+    expect(server.sent).toHaveLength(length)
+  })
+
   test('that wakes during a sign-out retries at once', async () => {
     const { server, client } = await open()
     server.answer('/sign-out', () => rejection(503, 'SESSIONS_UNAVAILABLE', { retryAfterSeconds: 600 }))
