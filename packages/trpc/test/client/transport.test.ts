@@ -149,7 +149,7 @@ describe('with bearer tokens and a storage', () => {
   test('calls are those of the former user until the tokens of the next are stored', async () => {
     const { client, storage, requests, userId } = await signedIn()
     const next = await auth.createUser()
-    const stored = deferred<void>()
+    const stored = Promise.withResolvers<void>()
     const { setItem } = storage
     vi.spyOn(storage, 'setItem').mockImplementationOnce(async (...item) => {
       await stored.promise
