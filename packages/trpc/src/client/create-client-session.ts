@@ -69,8 +69,8 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
           return response
         }).catch((cause) => {
           const error = toClientError(cause)
-          if (!isRejection(error)) {
-            // The browser may have stored the cookies of a response whose body was lost.
+          // The browser may have stored the cookies of a response whose body was lost. Errors set no cookies.
+          if (error.status < 300) {
             store.dispatch({ type: 'restored' })
             refresh()
           }

@@ -780,10 +780,14 @@ describe('a sign-in as another user whose response is lost', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
-  test('changes nothing if the server rejected it', async () => {
+  test.each([
+    [401, 'INVALID_CREDENTIALS'],
+    [429, 'RATE_LIMITED'],
+    [503, 'SESSIONS_UNAVAILABLE'],
+  ])('changes nothing if the server responded with %d', async (status, code) => {
     const { client, session, server } = await signedIn()
-    server.answer('/sign-in/email', () => rejection(401, 'INVALID_CREDENTIALS'))
-    await expect(signIn(client)).rejects.toMatchObject({ code: 'INVALID_CREDENTIALS' })
+    server.answer('/sign-in/email', () => rejection(status, code))
+    await expect(signIn(client)).rejects.toMatchObject({ code })
     await session.refreshIfDue()
     expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
     expect(server.count(TOKEN)).toBe(0)
