@@ -14,7 +14,6 @@ const FRESH_MS = 5 * 60_000
 const STALE_MS = 24 * 60 * 60_000
 /** The pause between two fetches for an unknown `kid`, which anyone can invent. */
 const UNKNOWN_KEY_MS = 30_000
-const PAUSE = { minMs: 1_000, maxMs: 30_000 }
 
 /** Options of {@link dynamicJwks}. */
 export interface DynamicJwksOptions {
@@ -24,7 +23,7 @@ export interface DynamicJwksOptions {
   timeoutMs?: number
   /** For tests. @default globalThis.fetch */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
-  /** The clock in milliseconds, for tests. @default performance.now, which is never set back */
+  /** The clock in milliseconds, for tests. @default Date.now */
   now?: () => number
 }
 
@@ -35,8 +34,8 @@ export interface DynamicJwksOptions {
  * @throws ConfigurationError if the URL is neither https nor on this machine
  */
 export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeySet {
-  const { algorithms = ALGORITHMS, timeoutMs = 5_000, now = () => performance.now() } = options
-  const request = options.fetch ?? ((input, init) => fetch(input, init))
+  const { algorithms = ALGORITHMS, timeoutMs = 5_000, now = Date.now } = options
+  const { fetch: request = (input, init) => fetch(input, init) } = options
   // Over plain HTTP, an attacker could inject their own keys.
   requireSecureUrl('The URL of a dynamic JWKS', url)
   const live = createLiveKeys(algorithms)
@@ -50,7 +49,9 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
 
   /** Concurrent callers share one fetch. Rejects during the pause after a failure. */
   async function refresh(): Promise<void> {
-    if (now() < nextAttemptAt) throw unavailable()
+    const waitMs = nextAttemptAt - now()
+    // It is longer if the clock was set back. `performance.now` isn't, but stops in a suspended process.
+    if (waitMs > 0 && waitMs <= 30_000) throw unavailable()
     pendingFetch ??= fetchKeys().finally(() => {
       pendingFetch = undefined
     })
@@ -72,10 +73,9 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       fetchedAt = now()
       attempts = 0
       failures.recover()
-      nextAttemptAt = Number.NEGATIVE_INFINITY
     } catch (error) {
       attempts++
-      nextAttemptAt = now() + Math.max(PAUSE.minMs, backOff(attempts, PAUSE))
+      nextAttemptAt = now() + backOff(attempts, { minMs: 1_000, maxMs: 30_000, atLeastMs: 1_000 })
       failures.fail('KEYS_UNAVAILABLE', error)
       throw unavailable(error)
     }
@@ -98,14 +98,14 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
     },
     status(kid: string) {
       // In the background: this caller uses the current set, and `onFailure` gets a failure.
-      if (now() - fetchedAt > FRESH_MS) refresh().catch(() => {})
+      if (Math.abs(now() - fetchedAt) > FRESH_MS) refresh().catch(() => {})
       return statusLoaded(kid)
     },
     findKey(kid: string) {
       if (now() - fetchedAt > STALE_MS) return findAfterFetch(kid)
       // Also renews the set. Step 2 does too, because calls and streams need no lookup for a known token.
       if (live.status(kid) !== 'gone') return findLoaded(kid)
-      if (now() - unknownKeyAt < UNKNOWN_KEY_MS) {
+      if (Math.abs(now() - unknownKeyAt) < UNKNOWN_KEY_MS) {
         // The last fetch failed, so the key may exist: 503, not 401.
         if (attempts > 0) throw unavailable()
         return undefined
@@ -118,5 +118,5 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
 
 function parseRevoked(text: string): string[] {
   const { revoked } = parseSet(text, 'JWKS').set
-  return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []
+  return Array.isArray(revoked) ? revoked : []
 }

@@ -36,7 +36,7 @@ export interface KeySet {
   keys(): Iterable<VerificationKey>
   /** Resolves when every key can be used, for health checks. @throws AuthError `KEYS_UNAVAILABLE` */
   ready(): Promise<void>
-  /** Returns the current status of a key that verified something. Never fetches. */
+  /** Returns the current status of a key that verified something. Never waits for a fetch. */
   status(kid: string): KeyStatus
   /** Calls the listener after each change of the set. Returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void
