@@ -154,29 +154,36 @@ function withDraft<Result>(
 function locked<Result>(path: string, work: () => Result): Result {
   const lock = `${path}.lock`
   try {
-    removeStale(path)
+    removeStale(lock)
     fs().closeSync(fs().openSync(lock, 'wx'))
   } catch (cause) {
     throw new ConfigurationError(lockFault(lock, cause), { cause })
   }
   try {
+    removeDrafts(path)
     return work()
   } finally {
     fs().unlinkSync(lock)
   }
 }
 
-const LEFTOVER = /^(lock|[\da-f-]{36}\.draft)$/
+function removeStale(file: string): void {
+  const found = fs().statSync(file, { throwIfNoEntry: false })
+  if (found && Date.now() - found.mtimeMs > STALE_MS) fs().rmSync(file, { force: true })
+}
 
-/** Removes what killed commands have left: the lock, and drafts with private keys. */
-function removeStale(path: string): void {
+const DRAFT = /^[\da-f-]{36}\.draft$/
+
+/** Removes drafts with private keys that killed commands have left. */
+function removeDrafts(path: string): void {
   const { basename, dirname, join } = process.getBuiltinModule('node:path')
   const start = `${basename(path)}.`
-  for (const name of fs().readdirSync(dirname(path))) {
-    if (!name.startsWith(start) || !LEFTOVER.test(name.slice(start.length))) continue
-    const file = join(dirname(path), name)
-    const found = fs().statSync(file, { throwIfNoEntry: false })
-    if (found && Date.now() - found.mtimeMs > STALE_MS) fs().rmSync(file, { force: true })
+  try {
+    for (const name of fs().readdirSync(dirname(path)))
+      if (name.startsWith(start) && DRAFT.test(name.slice(start.length)))
+        removeStale(join(dirname(path), name))
+  } catch {
+    // This user may lack the right to, but must be able to revoke a key.
   }
 }
 

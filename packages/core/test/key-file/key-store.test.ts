@@ -204,13 +204,25 @@ describe.each([
     const names = [ofNow, `${file}.${crypto.randomUUID()}.draft`, `${file}.draft`, `${file}.2.draft`]
     for (const name of names) {
       writeFileSync(join(dirname(path), name), '')
-      const made = Date.now() / 1000 - (name === ofNow ? 9 : 11)
+      const made = Date.now() / 1000 - (name === ofNow ? 1 : 11)
       utimesSync(join(dirname(path), name), made, made)
     }
     store.update(publish)
     expect(readdirSync(dirname(path)).sort()).toEqual(
       [file, ofNow, `${file}.2.draft`, `${file}.draft`].sort(),
     )
+  })
+
+  test("an update needs no right to list the folder or to remove another user's draft", () => {
+    const path = newPath(file)
+    const store = storeOf(path)
+    store.create(first)
+    const denied = vi.spyOn(fs, 'readdirSync').mockImplementation(() => {
+      throw new Error('EACCES')
+    })
+    onTestFinished(() => denied.mockRestore())
+    expect(formatKeyRing(store.update(publish))).not.toBe(formatKeyRing(first))
+    expect(store.read()).toEqual(store.update((ring) => ring))
   })
 
   test.skipIf(process.getuid?.() !== 0)('of another user still is theirs after an update by root', () => {
