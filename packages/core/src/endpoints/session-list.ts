@@ -21,6 +21,9 @@ type ListedSession = Pick<Selectable<SessionTable>, (typeof COLUMNS)[number]>
 
 const MAX_SESSIONS = 1_000
 
+/** More, because sessions that expired within a day are read too. */
+const MAX_ROWS = 10_000
+
 /** Parsing a `User-Agent` can take 0.3 ms. */
 const SESSIONS_PER_TURN = 50
 
@@ -37,13 +40,13 @@ export async function listSessionsOf(
     .where('expiresAt', '>', dayBefore(now))
     .orderBy('createdAt', 'desc')
     .orderBy('id')
-    .limit(MAX_SESSIONS)
+    .limit(MAX_ROWS)
   if (onlyId !== undefined) query = query.where('id', '=', onlyId)
   const rows = await query.execute()
   // As in Step 2, a session is expired if the date can't be read.
   const unexpired = rows.filter(({ expiresAt }) => readDate(expiresAt) > now)
   const sessions: SessionResponse[] = []
-  for (const row of unexpired) {
+  for (const row of unexpired.slice(0, MAX_SESSIONS)) {
     sessions.push(toResponse(row, currentId))
     if (sessions.length % SESSIONS_PER_TURN === 0) await new Promise((resolve) => setTimeout(resolve, 0))
   }

@@ -63,6 +63,19 @@ describe('GET /sessions', () => {
     expect(turns).toBeGreaterThan(5)
   })
 
+  test('lists a session that is older than 1,000 that have just expired', async () => {
+    const own = await createTestAuth()
+    onTestFinished(() => own.close())
+    const { sessionId, cookie } = await own.signIn(await (await createUserMaker(own))())
+    await copySession(own, sessionId, 1_000)
+    const [createdAt, expiresAt] = [own.clock.now(), new Date(own.clock.now().getTime() - 1_000)]
+    const copies = own.db.updateTable('session').where('id', '!=', sessionId)
+    await copies.set({ createdAt, expiresAt }).execute()
+    own.clock.advance(60)
+    const response = await own.handler(get(ENDPOINTS.listSessions.path, { cookie }))
+    expect(await response.json()).toMatchObject({ sessions: [{ id: sessionId }] })
+  })
+
   test("leaves out a session whose expiry can't be read, which is expired", async () => {
     const changed = auth.db.updateTable('session').set({ expiresAt: sql`'soon'` })
     await changed.where('id', '=', elsewhere.sessionId).execute()
