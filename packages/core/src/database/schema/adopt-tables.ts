@@ -19,7 +19,7 @@ export function adoptTables(engine: Engine, { columns, indexes }: Existing): Kys
   return {
     transformQuery({ node }) {
       if (node.kind === 'CreateIndexNode') {
-        requireOwnIndex(node, indexes)
+        requireOwnIndex(node, { engine, indexes })
         return { ...node, ifNotExists: true }
       }
       if (node.kind === 'AlterTableNode') return withoutColumns(node, { engine, existing: columns })
@@ -43,10 +43,16 @@ export function adoptTables(engine: Engine, { columns, indexes }: Existing): Kys
  * table keep their names when it is renamed.
  * @throws ConfigurationError
  */
-function requireOwnIndex({ name: { name }, table }: CreateIndexNode, indexes: Existing['indexes']): void {
+function requireOwnIndex(
+  { name: { name }, table: node }: CreateIndexNode,
+  { engine, indexes }: { engine: Engine } & Pick<Existing, 'indexes'>,
+): void {
   const owner = indexes.get(name)
-  if (owner === undefined || table?.table.schema !== undefined || owner === table?.table.identifier.name)
-    return
+  if (owner === undefined || node === undefined || node.table.schema !== undefined) return
+  const table = node.table.identifier.name
+  // SQLite ignores the case of names, and an app's tool may have created `Session`.
+  const isOwn = engine === 'sqlite' ? owner.toLowerCase() === table.toLowerCase() : owner === table
+  if (isOwn) return
   throw new ConfigurationError(`The index ${name} is on the table ${owner}. Rename the index, or drop it.`)
 }
 

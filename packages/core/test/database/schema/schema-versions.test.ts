@@ -131,6 +131,18 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
     expect(await again.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
   })
 
+  test.runIf(name === 'SQLite')(
+    'adopts an index of a table that another tool wrote in upper case',
+    async () => {
+      const database = await create()
+      const opened = await database.open()
+      await database.run('alter table session rename to renamed')
+      await database.run('alter table renamed rename to "Session"')
+      await opened.db.schema.dropTable('sallyport.migration').execute()
+      expect((await database.open()).migrations.applied).not.toEqual([])
+    },
+  )
+
   test('a later release adopts the columns that it added', async () => {
     const { database, later } = await openAhead(LATER)
     await later.db.schema.dropTable('sallyport.migration').execute()
