@@ -42,12 +42,25 @@ const write = defineEndpoint({
   },
 })
 
+/** Reads two tables without a transaction. */
+const read = defineEndpoint({
+  method: 'GET',
+  path: '/read',
+  caller: 'anyone',
+  input: z.object({}),
+  output: z.object({}),
+  async run(_input, { database: { db } }) {
+    await sql`select 1 from "user" join account on account."userId" = "user".id`.execute(db)
+    return { body: {} }
+  },
+})
+
 /** Creates an auth server on a database, and returns what it reports. */
 async function serve(database: Parameters<typeof createAuth>[1]) {
   const failures: AuthFailure[] = []
   const onFailure = (failure: AuthFailure) => void failures.push(failure)
   const config = { ...app.config, onFailure, lookupTimeoutMs: 5_000 }
-  const definition = { ...app.definition, config, plugins: [{ id: 'test', endpoints: { write } }] }
+  const definition = { ...app.definition, config, plugins: [{ id: 'test', endpoints: { write, read } }] }
   const auth = await createAuth(definition, database, { pruneEverySeconds: 0 })
   onTestFinished(() => auth.close())
   return { auth, failures }
@@ -206,6 +219,19 @@ describe('PostgreSQL', () => {
     await expectFailure(served, { code: 'DATABASE_TIMEOUT', parts: { write: 'DATABASE_TIMEOUT' } })
     await client.query('rollback')
     expect(await works(served.auth)).toBe(true)
+  })
+
+  test('a deadlock with a migration of the app, outside a transaction', async () => {
+    const { database, client } = await open()
+    const { auth, failures } = await serve(database)
+    // The server then aborts the read.
+    await client.query("set deadlock_timeout = '10s'; begin; lock table account")
+    const reading = auth.handler(get('/read'))
+    await until(async () => (await client.query('select from pg_locks where not granted')).rowCount === 1)
+    await client.query('lock table "user"; rollback')
+    const response = await reading
+    expect([response.status, await response.json()]).toMatchObject([503, { code: 'SESSIONS_UNAVAILABLE' }])
+    expect(failures).toMatchObject([{ code: 'DATABASE_LOCKED', path: '/read' }])
   })
 
   test('an exhausted pool', async () => {
