@@ -61,7 +61,9 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
         throw emailPasswordError('EMAIL_NOT_VERIFIED')
       }
       const { userId } = await creating
-      const session = await beginSession(userId, context, {
+      // Also if no session begins: the account exists, so another sign-up would be rejected.
+      if (sendEmail !== undefined) sendVerification(userId, context, settings)
+      return beginSession(userId, context, {
         amr: ['pwd'],
         rememberMe,
         unknownBrowser: 'remember',
@@ -71,8 +73,6 @@ export function signUpEmail(settings: Settings): Endpoint<SignUpInput, TokenResp
           if (current?.password !== passwordHash) throw emailPasswordError('EMAIL_TAKEN')
         },
       })
-      if (sendEmail !== undefined) sendVerification(userId, context, settings)
-      return session
     },
   })
 }

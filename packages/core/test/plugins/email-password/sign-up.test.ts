@@ -1,8 +1,11 @@
-import type { AuthEvent } from '@sallyport/core'
+import { AuthError, type AuthEvent } from '@sallyport/core'
+import type { AuthPlugin } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth } from '@sallyport/core/testing'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createOutbox } from '../../support/outbox.ts'
 import { cookieChanges, post } from '../../support/requests.ts'
+import { statusOf } from '../../support/status-of.ts'
 import { stored } from '../../support/stored.ts'
 
 const events: AuthEvent[] = []
@@ -77,6 +80,27 @@ describe('sign-up', () => {
     })
     expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
     expect(await stored(auth)).toEqual(before)
+  })
+
+  test('sends the email also if no session begins, because the account exists then', async () => {
+    const outbox = createOutbox()
+    const fails: AuthPlugin = {
+      id: 'test',
+      async onChange({ type }) {
+        if (type === 'session.created') throw new AuthError('SESSIONS_UNAVAILABLE')
+      },
+    }
+    const failing = await createTestAuth({
+      emailPassword: { sendEmail: outbox.sendEmail },
+      plugins: [fails],
+      onFailure: () => {},
+    })
+    onTestFinished(failing.close)
+    const ada = valid()
+    const path = ENDPOINTS.signUpEmail.path
+    expect(await statusOf(failing.handler(post(path, ada)))).toBe('503 SESSIONS_UNAVAILABLE')
+    expect((await outbox.takeLink('verify-email')).to).toBe(ada.email)
+    expect(await statusOf(failing.handler(post(path, ada)))).toBe('409 EMAIL_TAKEN')
   })
 
   test('twice concurrently creates one user', async () => {
