@@ -6,11 +6,10 @@ import {
   type SessionColumnShape,
   storedColumns,
 } from '../../session/added-columns.ts'
-import type { SessionDatabase } from '../session-database.ts'
 import { changeTables } from './change-tables.ts'
 import { readColumnNames } from './inspect.ts'
 import type { AuthKysely } from './kysely-tables.ts'
-import { type MigrationDialect, type MigrationReport, migrate } from './migrations.ts'
+import type { MigrationDialect } from './migrations.ts'
 
 /** Returns the columns that the plugins and the app add to `user` and `session`. */
 export function columnsOf({ plugins }: { readonly plugins: readonly AuthPlugin[] }): AddedColumns {
@@ -89,19 +88,4 @@ export function unreadColumns(wanted: AddedColumns, read: AddedColumns): string[
       .filter(([name, shape]) => howToRead(read[table][name]) !== howToRead(shape))
       .map(([name]) => `${table}.${name}`),
   )
-}
-
-/** Adds the columns that the plugins declare, then runs the migrations of each plugin. */
-export async function migratePlugins(
-  plugins: readonly AuthPlugin[],
-  { db, types, restore }: Pick<SessionDatabase, 'db' | 'types' | 'restore'>,
-): Promise<MigrationReport> {
-  const applied = await addColumns(db, types, columnsOf({ plugins }))
-  for (const { id, migrations } of plugins) {
-    if (migrations === undefined) continue
-    const report = await migrate(db, types, { owner: id, migrations })
-    applied.push(...report.applied.map((name) => `${id} ${name}`))
-  }
-  if (applied.length > 0) await restore?.()
-  return { applied }
 }

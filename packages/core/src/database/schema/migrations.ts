@@ -3,6 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import { adoptTables, readExisting } from './adopt-tables.ts'
 import { changeTables, type LockSettings } from './change-tables.ts'
 import { type ColumnTypes, createStatements } from './create-table.ts'
+import { readColumnNames } from './inspect.ts'
 import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
 import type { AuthKysely } from './kysely-tables.ts'
 import { NEWER, newerMigrations } from './newer-migrations.ts'
@@ -38,6 +39,14 @@ export type Migrations = Readonly<
   Record<string, (schema: SchemaModule, types: MigrationDialect, db: Kysely<unknown>) => Promise<void>>
 >
 
+interface MigrationList {
+  /** The id of a plugin; null for our own migrations. */
+  readonly owner: string | null
+  readonly migrations: Migrations
+  /** The tables that exist after them. If a tool has dropped them all, the migrations run again. */
+  readonly tables?: readonly string[]
+}
+
 /** The names of the migrations that ran, in order. */
 export interface MigrationReport {
   readonly applied: string[]
@@ -46,7 +55,6 @@ export interface MigrationReport {
 /**
  * Runs the pending migrations of one owner in one transaction. Safe to call at every start and from several
  * processes at once. Each owner has a separate list, so a plugin can be added and removed.
- * @param list.owner the id of a plugin; null for our own migrations
  *
  * A table that exists is adopted if it has all columns. The database may be one migration ahead of this
  * release, so a release can be rolled back.
@@ -56,7 +64,7 @@ export interface MigrationReport {
 export async function migrate(
   db: AuthKysely,
   dialect: MigrationDialect,
-  { owner, migrations }: { owner: string | null; migrations: Migrations } = CORE,
+  { owner, migrations, tables = [] }: MigrationList = CORE,
 ): Promise<MigrationReport> {
   const newer = await newerMigrations(db, {
     engine: dialect.engine,
@@ -78,15 +86,30 @@ export async function migrate(
       ...migrationTables(dialect, owner),
     })
   const known = await migrator(db).getMigrations()
+  const isCurrent = known.every(({ executedAt }) => executedAt !== undefined)
+  // A newer release may have dropped the tables.
+  const mustRepeat = async (executor: AuthKysely) =>
+    isCurrent && newer.length === 0 && (await haveBeenDropped(tables, executor, dialect))
   // A start doesn't wait for another process that writes.
-  if (known.every(({ executedAt }) => executedAt !== undefined)) return { applied: [] }
+  if (isCurrent && !(await mustRepeat(db))) return { applied: [] }
   const change = async (trx: AuthKysely) => {
+    if (await mustRepeat(trx))
+      await sql`delete from ${sql.table(`${INTERNAL_SCHEMA}.${migrationTableOf(owner)}`)}`.execute(trx)
     const { error, results = [] } = await migrator(trx).migrateToLatest()
     if (error !== undefined) throw error
     const applied = results.filter(({ status }) => status === 'Success')
     return { applied: applied.map(({ migrationName }) => migrationName) }
   }
   return changeTables(db, dialect, { key: CREATING, change })
+}
+
+async function haveBeenDropped(
+  tables: readonly string[],
+  db: AuthKysely,
+  { engine }: MigrationDialect,
+): Promise<boolean> {
+  for (const table of tables) if ((await readColumnNames(db, engine, table)).length > 0) return false
+  return tables.length > 0
 }
 
 /** The key of the advisory lock under which processes migrate, and create our schema and triggers. */
@@ -138,8 +161,9 @@ async function tablesIn(schema: string, db: QueryExecutorProvider): Promise<Read
   return new Set(rows.map(({ name }) => `${INTERNAL_SCHEMA}.${name}`))
 }
 
-const CORE: { owner: null; migrations: Migrations } = {
+const CORE: MigrationList = {
   owner: null,
+  tables: Object.keys(USER_TABLES),
   migrations: {
     async '0001_tables'(schema, types, db) {
       for (const statement of createStatements(schema, types, USER_TABLES)) await statement.execute()

@@ -2,7 +2,7 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
 import type { SessionDatabase } from '../session-database.ts'
-import { addColumns, migratePlugins } from './columns.ts'
+import { addColumns, columnsOf } from './columns.ts'
 import { columnNames, GENERATE } from './expected.ts'
 import { missingColumns } from './inspect.ts'
 import type { AuthKysely } from './kysely-tables.ts'
@@ -47,6 +47,29 @@ export async function preparePlugins(
   if (migrates) return migratePlugins(plugins, database)
   await requireTables(db, types, { tables: await recordTables(plugins, types.engine), names })
   return { applied: [] }
+}
+
+/** Adds the columns that the plugins declare, then runs the migrations of each plugin. */
+export async function migratePlugins(
+  plugins: readonly AuthPlugin[],
+  { db, types, restore }: Pick<SessionDatabase, 'db' | 'types' | 'restore'>,
+): Promise<MigrationReport> {
+  const applied = await addColumns(db, types, columnsOf({ plugins }))
+  for (const plugin of plugins) {
+    const { id, migrations } = plugin
+    if (migrations === undefined) continue
+    const tables = await tablesOf(plugin, types)
+    const report = await migrate(db, types, { owner: id, migrations, tables })
+    applied.push(...report.applied.map((name) => `${id} ${name}`))
+  }
+  if (applied.length > 0) await restore?.()
+  return { applied }
+}
+
+/** Returns the names of a plugin's tables, without internal ones; none if its migrations can't be read. */
+async function tablesOf(plugin: AuthPlugin, { engine }: MigrationDialect): Promise<string[]> {
+  const tables = await recordTables([plugin], engine).catch(() => ({}))
+  return Object.keys(tables).filter((name) => !(name in USER_TABLES || name.includes('.')))
 }
 
 /** @throws ConfigurationError that names every missing table and column */

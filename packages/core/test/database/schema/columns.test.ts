@@ -4,7 +4,7 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { migratePlugins } from '../../../src/database/schema/columns.ts'
+import { migratePlugins } from '../../../src/database/schema/prepare-tables.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()

@@ -1,8 +1,8 @@
 import { ConfigurationError } from '@sallyport/core'
 import type { AuthPlugin } from '@sallyport/core/auth'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { migratePlugins } from '../../../src/database/schema/columns.ts'
 import { type Migrations, migrate } from '../../../src/database/schema/migrations.ts'
+import { migratePlugins } from '../../../src/database/schema/prepare-tables.ts'
 import { databaseKinds, type OpenDatabase, type TestDatabase } from '../../support/database-kinds.ts'
 import { literal, storeSession } from '../../support/stored-sessions.ts'
 import { until } from '../../support/until.ts'
@@ -142,6 +142,32 @@ describe.each(await databaseKinds())('$name', ({ name, create }) => {
       expect((await database.open()).migrations.applied).not.toEqual([])
     },
   )
+
+  const CORE_TABLES = ['session', 'account', 'user']
+
+  test('creates all tables again that another tool has dropped', async () => {
+    const database = await create()
+    const opened = await database.open()
+    const plugins = [pluginWith(NOTES)]
+    await migratePlugins(plugins, opened)
+    for (const table of [...CORE_TABLES, 'note']) await opened.db.schema.dropTable(table).execute()
+    const again = await database.open()
+    expect(again.migrations.applied).toEqual(['0001_tables', '0002_second_factors'])
+    const ada = await storeSession(database)
+    expect(await again.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
+    expect((await migratePlugins(plugins, again)).applied).toHaveLength(3)
+    const notes = again.db.withTables<{ note: { id: string; text: string; more: string } }>()
+    expect(await notes.selectFrom('note').select(['id', 'text', 'more']).execute()).toEqual([])
+    expect((await database.open()).migrations.applied).toEqual([])
+    expect(await migratePlugins(plugins, again)).toEqual({ applied: [] })
+  })
+
+  test('creates no tables again that a newer release may have dropped', async () => {
+    const { database, later } = await openAhead({ '0003_device': LATER['0003_device'] })
+    for (const table of CORE_TABLES) await later.db.schema.dropTable(table).execute()
+    await expect(database.open()).rejects.toThrow(/session/)
+    await expect(later.db.selectFrom('account').selectAll().execute()).rejects.toThrow(/account/)
+  })
 
   test('a later release adopts the columns that it added', async () => {
     const { database, later } = await openAhead(LATER)
