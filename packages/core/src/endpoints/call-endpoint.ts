@@ -1,6 +1,9 @@
 import type { AuthConfig } from '../config.ts'
+import { isEndpointError } from '../protocol/endpoint-error.ts'
+import { AuthError, isAuthError } from '../protocol/errors.ts'
 import { checkOrigin } from '../request/origin.ts'
 import { type Authenticated, authenticate, validateIdentity } from '../session/authenticate.ts'
+import { isConflict } from '../session/conflict.ts'
 import { proofError } from '../session/proof-error.ts'
 import { denial } from '../session/report-denial.ts'
 import type { Session } from '../session/session.ts'
@@ -26,10 +29,15 @@ export async function callEndpoint(
   const context = createContext(endpoint, request, server)
   const input = await readInput()
   const authenticated = await authorize(endpoint, request, server)
-  if (authenticated === null) return withTransport(context, await endpoint.run(input, context))
   const check = (session: Session) => requireCaller(endpoint, session, config)
-  const result = await endpoint.run(input, authorizedContext(context, authenticated, check))
-  return withTransport(context, result)
+  const caller = authenticated === null ? context : authorizedContext(context, authenticated, check)
+  return withTransport(context, await endpoint.run(input, caller).catch(toUnavailable))
+}
+
+/** A deadlock, such as with a migration of the app, aborted a statement that no transaction repeats. */
+function toUnavailable(error: unknown): never {
+  const isRejection = isAuthError(error) || isEndpointError(error)
+  throw isRejection || !isConflict(error) ? error : new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
 }
 
 /** Drops the cookies for a caller with the session header: its browser's cookies are of another session. */

@@ -15,7 +15,6 @@ import { ConfigurationError } from '../../protocol/errors.ts'
 import { INTERNAL_SCHEMA } from '../schema/internal-tables.ts'
 import type { PostgresDriver, ReservedConnection } from './drivers/driver.ts'
 import { orUnavailable } from './drivers/errors.ts'
-import { followTransaction } from './drivers/transaction-state.ts'
 
 /**
  * Creates the Kysely dialect for a driver. Errors of a connection become `SESSIONS_UNAVAILABLE`.
@@ -68,10 +67,9 @@ class DialectDriver extends KyselyDriver {
     const { connect } = this.#driver
     const reserved =
       connect === undefined ? withoutTransactions(this.#driver) : await orUnavailable(connect())
-    const { query, isOpen } = followTransaction(reserved.query)
     const connection: DatabaseConnection = {
       async executeQuery<Row>({ sql: text, parameters: values }: CompiledQuery): Promise<QueryResult<Row>> {
-        const { command, rowCount, rows } = await orUnavailable(query<Row>({ text, values }), isOpen)
+        const { command, rowCount, rows } = await orUnavailable(reserved.query<Row>({ text, values }))
         // Kysely compares the command, since PostgreSQL ends an aborted transaction with `ROLLBACK`.
         if (command === 'COMMIT' || command === 'ROLLBACK') return { rows: [{ command } as Row] }
         const isWrite = /^(INSERT|UPDATE|DELETE|MERGE)$/.test(command)

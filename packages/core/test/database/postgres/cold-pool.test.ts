@@ -54,7 +54,7 @@ test.each([40])(
 test('finds a session at once after it was opened, since the first lookup connection is ready', async () => {
   const proxy = await startProxy(server.port, { delayMs: 40 })
   const url = database.url.replace(`:${server.port}/`, `:${proxy.port}/`)
-  const { sessions, close } = await openPostgres(url, { lookupTimeoutMs: 200 })
+  const { sessions, close } = await openPostgres(url, { lookupTimeoutMs: 20_000 })
   onTestFinished(close)
   proxy.hold()
   expect(await sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })

@@ -11,18 +11,10 @@ export function isStatementFault(error: unknown): boolean {
   return isConflict(error) || (state !== null && STATEMENT_FAULTS.test(state))
 }
 
-/**
- * Turns every error that isn't the statement's fault into `SESSIONS_UNAVAILABLE`.
- * @param isInTransaction returns whether the statement is in a transaction, whose owner can repeat it after a
- * conflict. @default never
- */
-export function orUnavailable<Result>(
-  work: Promise<Result>,
-  isInTransaction: () => boolean = () => false,
-): Promise<Result> {
+/** Turns every error that isn't the statement's fault into `SESSIONS_UNAVAILABLE`. */
+export function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
   return work.catch((error: unknown) => {
-    const isPassedOn = isConflict(error) ? isInTransaction() : isStatementFault(error)
-    if (isAuthError(error) || isPassedOn) throw error
+    if (isAuthError(error) || isStatementFault(error)) throw error
     throw new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
   })
 }
