@@ -37,20 +37,27 @@ type FirstSignIn = SignIn & Pick<EndpointContext, 'secondFactors'>
 /**
  * Returns the account of a person, or creates it: for the user with the same email, if both sides have
  * verified it, or for a new user.
- * @throws EndpointError `PROVIDER_EMAIL_UNVERIFIED`, before the email is looked up, or `ACCOUNT_EXISTS`
+ * @throws EndpointError `PROVIDER_EMAIL_UNVERIFIED`, before the email is looked up, or `ACCOUNT_EXISTS`;
+ * AuthError `ACCOUNT_BANNED`
  */
 export async function findOrCreateAccount(
   trx: AuthTransaction,
   record: RecordEvent,
   { person, provider, secondFactors, now }: FirstSignIn,
 ): Promise<LinkedAccount> {
-  const known = await findAccount(trx, { provider, ...person })
+  const find = () => findAccount(trx, { provider, ...person })
+  const known = await find()
   if (known !== undefined) return known
   const { email } = person
   if (email === null || !person.emailVerified) throw oauthError('PROVIDER_EMAIL_UNVERIFIED')
   const found = await trx.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
   if (found !== undefined) {
-    await requireSamePerson(trx, { userId: found.id, email, provider, secondFactors, now })
+    // The sign-in of a banned user fails, so it links nothing.
+    await lockValidUser(trx, found.id, now)
+    // Before the lock, another browser of this person may have signed in.
+    const linked = await find()
+    if (linked !== undefined) return linked
+    await requireSamePerson(trx, { userId: found.id, email, provider, secondFactors })
     const account = { userId: found.id, person, provider, now }
     return { ...(await insertAccount(trx, record, account)), isLinked: true }
   }
@@ -58,7 +65,12 @@ export async function findOrCreateAccount(
   const name = person.name ?? 'New user'
   const emailVerified = provesEmail(person, provider)
   const userId = await insertUser(trx, record, { name, email, emailVerified, image, now })
-  if (userId === null) throw oauthError('ACCOUNT_EXISTS')
+  if (userId === null) {
+    // The other browser's sign-in may have created the user.
+    const created = await find()
+    if (created === undefined) throw oauthError('ACCOUNT_EXISTS')
+    return created
+  }
   return { ...(await insertAccount(trx, record, { userId, person, provider, now })), isNew: true }
 }
 
@@ -71,8 +83,8 @@ export function provesEmail(person: Person, { linkByEmail = true }: Provider): b
  * Rejects a user whose email may belong to someone else by now: an attacker can sign up with an address
  * before its owner does, and a provider can give an address to another person, who has another id there. A
  * mailbox must not add a way in to an account that a second factor protects. A removed provider stays out
- * until the user links it.
- * @throws EndpointError `ACCOUNT_EXISTS`, or AuthError `ACCOUNT_BANNED`
+ * until the user links it. Call it after the user was locked.
+ * @throws EndpointError `ACCOUNT_EXISTS`
  */
 async function requireSamePerson(
   trx: AuthTransaction,
@@ -81,11 +93,8 @@ async function requireSamePerson(
     email,
     provider,
     secondFactors,
-    now,
-  }: Omit<FirstSignIn, 'person'> & Record<'userId' | 'email', string>,
+  }: Omit<FirstSignIn, 'person' | 'now'> & Record<'userId' | 'email', string>,
 ): Promise<void> {
-  // The sign-in of a banned user fails, so it links nothing.
-  await lockValidUser(trx, userId, now)
   const user = await trx
     .selectFrom('user')
     .select(['email', 'emailVerified'])

@@ -1,11 +1,12 @@
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
+import { type AuthTransaction, createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { oauth } from '@sallyport/core/plugins/oauth'
 import { openPostgres } from '@sallyport/core/postgres'
-import { afterAll, expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { afterAll, describe, expect, test } from 'vitest'
 import { testPostgres } from '../../support/postgres.ts'
-import { ACME, newPerson, openBrowser } from './browser.ts'
+import { ACME, type Browser, type Landing, newPerson, openBrowser } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
 import { CLIENT } from './oidc-server.ts'
 
@@ -68,14 +69,48 @@ test('of two browsers that link one account to two users, one succeeds', async (
   expect(pages).toEqual(['/home', '/sign-in?error=ACCOUNT_TAKEN'])
 })
 
-test('two first sign-ins of one person at once create one user', async () => {
-  acme.person = newPerson()
-  const browsers = [openBrowser(auth), openBrowser(auth)]
-  const urls = await Promise.all(
-    browsers.map(async (browser) => browser.visit((await browser.call('signInOauth', ACME)).body.url)),
-  )
-  await Promise.all(browsers.map((browser, index) => browser.open(urls[index] ?? '')))
-  const { email = '' } = acme.person
-  const users = await opened.db.selectFrom('user').select('id').where('email', '=', email).execute()
-  expect(users).toHaveLength(1)
+describe('two first sign-ins of one person at once', () => {
+  const { db } = opened
+
+  /** Lets both callbacks wait for what `lock` has locked, and returns their pages. */
+  async function signInTwice(lock: (trx: AuthTransaction) => Promise<unknown>): Promise<string[]> {
+    const begun: Promise<Landing>[] = []
+    const visits: [Browser, string][] = []
+    for (const browser of [openBrowser(auth), openBrowser(auth)])
+      visits.push([browser, await browser.visit((await browser.call('signInOauth', ACME)).body.url)])
+    await db.transaction().execute(async (trx) => {
+      await lock(trx)
+      for (const [browser, url] of visits) begun.push(browser.open(url))
+      const waiting = sql`select 1 from pg_locks where not granted`
+      while ((await waiting.execute(trx)).rows.length < visits.length);
+    })
+    return (await Promise.all(begun)).map(({ page }) => page)
+  }
+
+  const usersOf = (email: string) => db.selectFrom('user').select('id').where('email', '=', email).execute()
+
+  test('create one user, and both succeed', async () => {
+    const person = newPerson()
+    acme.person = person
+    const pages = await signInTwice((trx) => sql`lock table "user" in exclusive mode`.execute(trx))
+    expect(pages).toEqual(['/home', '/home'])
+    expect(await usersOf(person.email)).toHaveLength(1)
+  })
+
+  test('link one account to the user with the email, and both succeed', async () => {
+    const person = newPerson()
+    acme.person = person
+    other.person = person
+    await openBrowser(auth).go('signInOauth', atOther)
+    const pages = await signInTwice((trx) =>
+      trx.selectFrom('user').select('id').where('email', '=', person.email).forNoKeyUpdate().execute(),
+    )
+    expect(pages).toEqual(['/home', '/home'])
+    const [user] = await usersOf(person.email)
+    const accounts = db
+      .selectFrom('account')
+      .select('providerId')
+      .where('userId', '=', user?.id ?? '')
+    expect((await accounts.execute()).map(({ providerId }) => providerId).sort()).toEqual(['acme', 'other'])
+  })
 })
