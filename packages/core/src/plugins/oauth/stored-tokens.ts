@@ -23,6 +23,7 @@ export interface StoredTokens {
   readonly scope: string
   readonly expiresAt: Date | null
   readonly updatedAt: Date
+  readonly encryptedAccessToken: string
   /** Decrypts it. */
   accessToken(): Promise<string>
   refreshToken(): Promise<string | null>
@@ -51,15 +52,16 @@ export async function storeTokens(
     .execute()
 }
 
-/** Replaces the tokens of an account after a refresh. */
+/** Replaces the tokens of an account after a refresh, unless a sign-in has stored others meanwhile. */
 export async function replaceTokens(
-  { accountId }: StoredTokens,
+  { accountId, encryptedAccessToken }: StoredTokens,
   tokens: TokenEndpointResponse,
   owner: TokenOwner,
 ): Promise<void> {
   const update = await encryptTokens(tokens, owner, new Date())
   const rows = withOwnTables(toSessionDatabase(owner.database).db).updateTable('oauthToken').set(update)
-  await rows.where('accountId', '=', accountId).execute()
+  const refreshed = rows.where('accountId', '=', accountId)
+  await refreshed.where('accessToken', '=', encryptedAccessToken).execute()
 }
 
 /** @throws EndpointError `PROVIDER_TOKEN_MISSING` */
@@ -81,6 +83,7 @@ export async function readTokens(owner: TokenOwner): Promise<StoredTokens> {
     scope,
     expiresAt: toNullableDate(row.accessExpiresAt),
     updatedAt: new Date(row.updatedAt),
+    encryptedAccessToken: accessToken,
     accessToken: () => decrypt(accessToken),
     refreshToken: async () => (refreshToken === null ? null : decrypt(refreshToken)),
   }

@@ -114,6 +114,27 @@ describe('the token of a provider', () => {
     expect((await reading).accessToken).toBe('newer')
   })
 
+  test('is the one of a sign-in, if that has ended during a refresh', async () => {
+    await expire()
+    const { encryptionKeys: keys } = auth.definition
+    if (keys === null) throw new TypeError('A test auth has keys')
+    let signIn: (() => Promise<unknown>) | null = () => browser.go('signInOauth')
+    const encryptionKeys: typeof keys = {
+      ...keys,
+      // The refresh has its tokens by now.
+      async encrypt(...secret) {
+        const pending = signIn?.()
+        signIn = null
+        await pending
+        return keys.encrypt(...secret)
+      },
+    }
+    const { accessToken } = await plugin.getProviderToken({ ...query(), encryptionKeys })
+    expect(accessToken).toBe(sent.access_token)
+    await expire()
+    expect((await read()).accessToken).toBe(sent.access_token)
+  })
+
   test('is missing for another user and another provider', async () => {
     for (const change of [{ userId: 'nobody' }, { provider: 'other' }, { provider: 'constructor' }])
       await expect(plugin.getProviderToken({ ...query(), ...change })).rejects.toMatchObject({
