@@ -121,6 +121,8 @@ export function confirmTotp(settings: Settings): Endpoint<ConfirmTotpInput, Reco
         const confirmed = await update.where('confirmedAt', 'is', null).executeTakeFirst()
         if (confirmed.numUpdatedRows === 0n) throw totpError('TOTP_NOT_ENABLED')
         recoveryCodes = await replaceRecoveryCodes(trx, userId, confirmedAt)
+        // A former app that was removed by hand, or during a sign-in, leaves its browsers.
+        await trustedDevices.forget(trx, userId)
         record({ type: 'totp:enabled', userId, actorId: null, at: confirmedAt })
       }
       const renewed = await renewSession(context, {

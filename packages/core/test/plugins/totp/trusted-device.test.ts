@@ -4,6 +4,7 @@ import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { totp } from '@sallyport/core/plugins/totp'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, test } from 'vitest'
+import { withOwnTables } from '../../../src/plugins/totp/tables.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
@@ -21,7 +22,7 @@ async function trustFor(trustedDeviceSeconds: number) {
   const challenge = (await browser.signIn(email)).body.challenge.token
   const completed = { challenge, code: codeOf(secret), trustDevice: true }
   expect((await browser.call('signInTotp', completed)).status).toBe('200')
-  return { auth, browser, email, signIn: async () => (await browser.signIn(email)).status }
+  return { auth, browser, email, codeOf, signIn: async () => (await browser.signIn(email)).status }
 }
 
 describe('trustedDeviceSeconds', () => {
@@ -57,4 +58,12 @@ describe('trustedDeviceSeconds', () => {
     const request = post('/sign-in/email', { email, password: TEST_PASSWORD }, { cookie: browser.cookie })
     expect(await statusOf(off.handler(request))).toBe('403 FACTOR_REQUIRED')
   })
+})
+
+test('a new app trusts no browser that was trusted for a former one, which an operator has removed', async () => {
+  const { auth, browser, codeOf, signIn } = await trustFor(60)
+  await withOwnTables(auth.db).deleteFrom('totp').execute()
+  const { secret } = (await browser.call('enableTotp')).body
+  expect((await browser.call('confirmTotp', { code: codeOf(secret) })).status).toBe('200')
+  expect(await signIn()).toBe('403 FACTOR_REQUIRED')
 })
