@@ -125,7 +125,8 @@ export function createAuthClient<Api = object>(
   }: AuthClientOptions = options ?? {}
   const baseUrl = url.replace(/\/$/, '')
   const fetch = isServer ? forwardCookies(send, { baseUrl, cookie: page?.get('cookie') }) : send
-  const name = `sallyport ${baseUrl}`
+  // Tabs of one origin may name it differently.
+  const name = `sallyport ${baseUrl || globalThis.origin}`
   const transport = open?.(name) ?? cookieTransport
   const { tokens } = transport
   const client = createClientSession(hydrate, {

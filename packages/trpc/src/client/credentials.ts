@@ -13,7 +13,7 @@ export function latestReceipt({ tokens, tabs }: SessionStore): Promise<Receipt |
 export async function accept(
   store: SessionStore,
   response: TokenResponse,
-  { revision, isNew = false }: { revision: number; isNew?: boolean },
+  { revision, isNew }: { revision: number; isNew?: boolean },
 ): Promise<void> {
   const { get, tabs, tokens } = store
   const { userId, sessionId, expiresIn } = response
@@ -68,15 +68,11 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
 
   async function compare(): Promise<void> {
     const known = await tabs.latest?.()
-    const { held, shown, generation, isRestored } = get()
+    const { held, shown, isRestored } = get()
     // Since the page was rendered, another tab may have signed in.
     if (known && known.sessionId !== shown.sessionId) refresh()
     // Tabs with an older page may show another user. Later JWTs are announced when they arrive.
-    else if (!known && held && generation === 1 && !isRestored) {
-      const { userId, sessionId, expiresIn, seq } = held
-      const receipt = { userId, sessionId, expiresIn, seq }
-      await tabs.notify?.({ type: 'received', receipt, isNew: false })
-    }
+    else if (!known && held && !isRestored) await tabs.notify?.({ type: 'received', receipt: held })
   }
 
   if (tabs.latest) void tabs.exclusively(compare).catch(refresh)

@@ -85,8 +85,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     if (current !== revision || shown.status === 'signing-out') return true
     if ((held?.seq ?? 0) > seq && !isDue(held)) return true
     if (!known && tokens) dispatch({ type: 'ended', error: clientError('SESSION_NOT_FOUND') })
-    else if (known && known.seq > seq && !isDue(hold(known)))
-      dispatch({ type: 'received', receipt: known, isNew: false })
+    else if (known && known.seq > seq && !isDue(hold(known))) dispatch({ type: 'received', receipt: known })
     else return false
     return true
   }

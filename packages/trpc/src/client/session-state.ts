@@ -25,7 +25,7 @@ export interface AuthState {
 export interface SessionState {
   readonly shown: AuthState
   readonly held: Held | null
-  /** JWTs received so far. */
+  /** JWTs received so far, without that of the page. */
   readonly generation: number
   /** The first JWT since the latest sign-in or confirmation. */
   readonly oldestGeneration: number
@@ -43,7 +43,7 @@ export interface SessionState {
 
 export type SessionEvent =
   /** A JWT arrived, from the server or from another tab; `isNew` after a sign-in or a confirmation. */
-  | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew: boolean }
+  | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew?: boolean | undefined }
   /** With `seq`, only the JWTs up to it were superseded. */
   | { readonly type: 'ended'; readonly error: AuthClientError; readonly seq?: number | undefined }
   /** `status` is the one to restore after a rejected sign-out. */
@@ -55,13 +55,17 @@ export type SessionEvent =
 
 type Rendered = Partial<Pick<AuthState, 'status' | 'userId' | 'sessionId'>> & { readonly reason?: string }
 
+interface PageTiming extends Partial<PerformanceResourceTiming> {
+  /** Empty if the page came over the network for this visit. */
+  readonly deliveryType?: string
+}
+
 /** Returns the first state: the one that the server rendered, or `loading`. */
 export function hydrate(rendered: HydrationState | undefined): SessionState {
   const user = rendered?.status === 'authenticated' ? rendered : null
-  const generation = user ? 1 : 0
   const { status = 'loading', userId = null, sessionId = null, reason }: Rendered = rendered ?? {}
-  const [page]: Partial<PerformanceResourceTiming>[] = performance.getEntriesByType?.('navigation') ?? []
-  const responseStart = page?.responseStart ?? performance.now()
+  const [{ responseStart = performance.now(), deliveryType } = {}]: PageTiming[] =
+    performance.getEntriesByType?.('navigation') ?? []
   return {
     shown: {
       status,
@@ -72,12 +76,13 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
     },
     // The JWT that the page came with is as old as the first byte of the page.
     held: user && hold({ ...user, seq: Date.now() - performance.now() + responseStart }),
-    generation,
-    oldestGeneration: generation,
+    generation: 0,
+    oldestGeneration: 0,
     failures: 0,
     revision: 0,
     ended: { sessionId: null, seq: 0, error: clientError('SESSION_NOT_FOUND') },
-    isRestored: false,
+    // The browser had the page before this visit, maybe before a change of the user.
+    isRestored: Boolean(rendered && deliveryType),
     pageError: null,
   }
 }
@@ -126,7 +131,7 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
 function decide(
   state: SessionState,
   { userId, sessionId }: Pick<AuthState, 'userId' | 'sessionId'>,
-  { isNew = false, error }: { isNew?: boolean; error?: AuthClientError },
+  { isNew, error }: { isNew?: boolean | undefined; error?: AuthClientError },
 ): SessionState {
   const { status, userChanges, sessionId: former } = state.shown
   const isOther = sessionId !== former

@@ -2,7 +2,7 @@ import type { Receipt } from './receipt.ts'
 
 export type TabMessage =
   /** A JWT arrived; `isNew` after a sign-in or a confirmation. */
-  | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew: boolean }
+  | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew?: boolean | undefined }
   /** `sessionId` is null if unknown. With `seq`, a tab with a newer receipt stays signed in. */
   | { readonly type: 'ended'; readonly sessionId: string | null; readonly seq?: number | undefined }
 

@@ -26,7 +26,7 @@ export async function prepareReplay(call: Call, rejected: CallError, attempt: At
   const { reason = '', replay } = authDataOf(rejected)
   if (!isTokenReason(reason)) return false
   const mayResend = replay || resumption?.hasBegun
-  if (isReplay) return mayResend ? session.isSuperseded(generation) : false
+  if (isReplay) return Boolean(mayResend) && session.isSuperseded(generation)
   const refreshing = session.refreshAfter(generation).then(() => null, toClientError)
   // The refresh is for the next call. The resolver of this one has run.
   if (!mayResend) return false
@@ -44,11 +44,12 @@ export function waitUntilDecided(session: LinkSession, signal: AbortSignal): Pro
   return new Promise((resolve) => {
     const check = () => {
       const { shown, pageError } = session.get()
-      const error = shown.error === pageError ? null : shown.error
-      const isSettled = error === null ? shown.status === 'authenticated' : isDecided(error)
-      if (shown.status !== 'unauthenticated' && !isSettled && !signal.aborted) return
+      let error = shown.error === pageError ? null : shown.error
+      const isSettled = error ? isDecided(error) : shown.status === 'authenticated'
+      if (shown.status === 'unauthenticated') error = clientError('SESSION_NOT_FOUND')
+      else if (!isSettled && !signal.aborted) return
       unsubscribe()
-      resolve(shown.status === 'unauthenticated' ? clientError('SESSION_NOT_FOUND') : error)
+      resolve(error)
     }
     const unsubscribe = session.subscribe(check)
     signal.addEventListener('abort', check)

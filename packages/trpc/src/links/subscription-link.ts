@@ -32,7 +32,7 @@ export function subscriptionLink<Router extends AnyTRPCRouter>(
 ): TRPCLink<Router> {
   if (server) return () => rejectOnServer
   if (tokens && !options.EventSource)
-    throw new TypeError('Bearer transport: pass subscriptionLink an EventSource that takes a fetch')
+    throw new TypeError('Bearer transport: pass an EventSource with a fetch')
   return httpSubscriptionLink<Router, AnyEventSource>({
     ...options,
     eventSourceOptions: { withCredentials: true, ...(fetch && { fetch }) },

@@ -80,7 +80,7 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
 function currentSocket(pool: SocketPool): UserSocket {
   const { session, current } = pool
   pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)
-  if (current && current.generation <= pool.rejected && pool.rejected < session.get().generation) {
+  if (current && current.generation <= pool.rejected && session.get().generation > pool.rejected) {
     pool.current = null
     if (current.callsInFlight === 0) current.close()
   }

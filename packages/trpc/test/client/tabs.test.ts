@@ -195,6 +195,23 @@ test('where the browser denies Web Locks, tabs sign in and out together', async 
   await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
 })
 
+test("a tab whose `baseUrl` is empty follows one whose `baseUrl` is the page's origin", async () => {
+  const origin = newName()
+  vi.stubGlobal('origin', origin)
+  const server = scriptFetch()
+  server.answer(TOKEN, () => tokens())
+  const open = (baseUrl: string) => {
+    const client = createAuthClient<Api>({ baseUrl, fetch: server.fetch })
+    onTestFinished(client.subscribe(() => {}))
+    return client
+  }
+  const [empty, named] = [open(''), open(origin)]
+  await Promise.all([empty.refresh(), named.refresh()])
+  server.answer('/sign-out', () => Response.json({ success: true }))
+  await named.signOut()
+  await eventually(() => expect(empty.getState().status).toBe('unauthenticated'))
+})
+
 describe('a message of another tab', () => {
   const open = async () => {
     const { server, clients, baseUrl } = openTabs(1)

@@ -320,6 +320,35 @@ describe('a server-rendered page', () => {
     expect(refreshes).toBe(1)
   })
 
+  test('that the browser prefetched for the previous user shows the current one', async () => {
+    const rendered = new Map<string, Response>()
+    await using site = await serveApp({
+      entry,
+      handler: (request) => rendered.get(new URL(request.url).pathname) ?? null,
+    })
+    const { profile, session: ada } = await openProfile(site)
+    const { userId, sessionId } = ada
+    rendered.set('/next', toPage({ status: 'authenticated', userId, sessionId, expiresIn: 900 }))
+    const { page, run } = await profile.openTab<Exports>()
+    await page.evaluate(() => {
+      const rules = document.createElement('script')
+      rules.type = 'speculationrules'
+      rules.textContent = JSON.stringify({ prefetch: [{ urls: ['/next'], eagerness: 'immediate' }] })
+      document.head.append(rules)
+    })
+    await expect.poll(() => site.count('/next')).toBe(1)
+
+    const grace = await site.auth.signIn()
+    await profile.signIn(grace)
+    await page.evaluate(() => document.location.assign('/next'))
+    await page.waitForURL('**/next')
+    await expect.poll(() => run('userId')).toBe(grace.userId)
+    await page.locator('#me', { hasText: grace.userId }).waitFor()
+    await page.locator('.profile', { hasText: grace.sessionId }).nth(1).waitFor()
+    expect(site.count('/next')).toBe(1)
+    expect(await page.locator('#root').textContent()).not.toContain(sessionId)
+  })
+
   test("by a server that doesn't read cookies starts as loading", async () => {
     const { log, refreshes } = await open('/', () => undefined)
     expect(log).toEqual(['shown: loading, false', 'shown: authenticated, true', 'seen: authenticated'])

@@ -25,3 +25,6 @@ else hydrateRoot(root, element, options)
 
 /** Returns the events since the last call, in order. */
 export const takeLog = (): string[] => log.splice(0)
+
+/** Returns the user of the client. */
+export const userId = (): string | null => authClient.getState().userId
