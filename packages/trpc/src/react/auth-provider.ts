@@ -1,5 +1,12 @@
 import type { ReactNode } from 'react'
-import { createContext, createElement, useContext, useMemo, useSyncExternalStore } from 'react'
+import {
+  createContext,
+  createElement,
+  useContext,
+  useLayoutEffect,
+  useState,
+  useSyncExternalStore,
+} from 'react'
 import type { AuthState } from '../client/session-state.ts'
 import type { HookClient } from './current-session.ts'
 
@@ -28,8 +35,10 @@ export function AuthProvider({ client, queryClient, children }: AuthProviderProp
   const state = useSyncExternalStore(client.subscribe, client.getState, client.getServerState)
   // Before anything below renders, also if the user changed while no provider was mounted.
   if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: seenBy(client) })
-  const value = useMemo(() => ({ client, state }), [client, state])
-  return createElement(AuthReactContext, { key: state.userChanges, value }, children)
+  const [value, show] = useState({ client, state })
+  useLayoutEffect(() => show({ client, state }), [client, state])
+  // Unmounts everything first. Otherwise, React keeps the former user's tree while the next one suspends.
+  return createElement(AuthReactContext, { value }, value.state.userChanges === state.userChanges && children)
 }
 
 interface AuthContextValue {

@@ -154,6 +154,30 @@ test("a tree that is mounted again after another user has signed in shows none o
   expect((await run('takeLog')).filter((line) => line.startsWith('me: '))).toEqual([`me: ${userId}`])
 })
 
+test.each([
+  { path: '/', where: 'in a boundary above the provider' },
+  { path: '/bare', where: 'without a boundary' },
+])(
+  "while the next user's data suspends $where, the previous user's tree is gone, with its effects",
+  async ({ path }) => {
+    await using site = await serveApp({ entry: new URL('./pages/suspense-page.tsx', import.meta.url) })
+    const { profile, session: ada } = await openProfile(site)
+    const { page, run } = await profile.openTab<typeof import('./pages/suspense-page.tsx')>(path)
+    await page.locator('#me', { hasText: ada.userId }).waitFor()
+    expect(await run('effects')).toEqual([ada.userId])
+
+    site.stage.closeGate()
+    const { userId, email } = await site.auth.createUser()
+    await run('signIn', email, TEST_PASSWORD)
+    await expect.poll(() => site.count('/trpc/slow')).toBe(2)
+    expect(await run('effects')).toEqual([])
+    expect(await page.content()).not.toContain(ada.userId)
+    site.stage.openGate()
+    await page.locator('#me', { hasText: userId }).waitFor()
+    expect(await run('effects')).toEqual([userId])
+  },
+)
+
 test('a sensitive call asks for the password, once for two calls, and again after a wrong one', async () => {
   await using site = await serveApp({ entry })
   const { page } = await openHome(site)
