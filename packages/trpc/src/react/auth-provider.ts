@@ -36,7 +36,10 @@ export function AuthProvider({ client, queryClient, children }: AuthProviderProp
   // Before anything below renders, also if the user changed while no provider was mounted.
   if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: seenBy(client) })
   const [value, show] = useState({ client, state })
-  useLayoutEffect(() => show({ client, state }), [client, state])
+  useLayoutEffect(() => {
+    // A state object belongs to one client.
+    if (value.state !== state) show({ client, state })
+  })
   // Unmounts everything first. Otherwise, React keeps the former user's tree while the next one suspends.
   return createElement(AuthReactContext, { value }, value.state.userChanges === state.userChanges && children)
 }
