@@ -11,7 +11,7 @@ import { signInByEveryMethod } from './sign-in-by-every-method.ts'
 import { createIssuer, type SignedIn, signIn } from './signed-in-users.ts'
 
 /** For both databases together. `pnpm test:revocation` runs 10,000. */
-const COUNT = Number(process.env.INTERLEAVINGS ?? 200) / STORES.length
+const COUNT = Number(process.env.INTERLEAVINGS ?? 120) / STORES.length
 const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
 const AT_ONCE = 8
 const MAX_WRITES = 3

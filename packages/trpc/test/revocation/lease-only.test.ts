@@ -15,7 +15,7 @@ import { createIssuer, type SignedIn, signInAdmin } from './signed-in-users.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
 /** `pnpm test:revocation` runs 10,000. */
-const REVOCATIONS = Number(process.env.REVOCATIONS ?? 48)
+const REVOCATIONS = Number(process.env.REVOCATIONS ?? 32)
 /** `pnpm test:revocation` opens 1,000. */
 const LIVE_STREAMS = Number(process.env.STREAMS ?? 40)
 const SEED = process.env.REVOCATION_SEED ?? 'sallyport'

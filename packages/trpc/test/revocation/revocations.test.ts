@@ -16,7 +16,7 @@ import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-us
 import { type Nodes, startNodes } from './start-nodes.ts'
 
 /** For both databases together. `pnpm test:revocation` runs 10,000. */
-const REVOCATIONS = Number(process.env.REVOCATIONS ?? 160) / DATABASES.length
+const REVOCATIONS = Number(process.env.REVOCATIONS ?? 100) / DATABASES.length
 /** `pnpm test:revocation` opens 1,000, and makes 1,000 calls a second at the same time. */
 const LIVE_STREAMS = Number(process.env.STREAMS ?? 60)
 const CALLS_PER_SECOND = LIVE_STREAMS >= 1_000 ? 1_000 : 200
