@@ -8,12 +8,16 @@ const isLong = process.env.BETTER_AUTH_STORIES !== undefined
 
 const wait = (test: () => Promise<void>) => vi.waitFor(test, { timeout: 10_000, interval: 50 })
 
-test.each(['ws', 'sse'] as const)('a stream over %s follows the session of the page', async (transport) => {
-  await using site = await serveBetterAuth()
+async function openPage() {
   const browser = await launchChromium()
   if (typeof browser === 'string') return expect.fail(browser)
   const page = await browser.newPage()
-  const run = (call: string) => page.evaluate<string[]>(`bundled.${call}`)
+  return { browser, page, run: (call: string) => page.evaluate<string[]>(`bundled.${call}`) }
+}
+
+test.each(['ws', 'sse'] as const)('a stream over %s follows the session of the page', async (transport) => {
+  await using site = await serveBetterAuth()
+  const { browser, page, run } = await openPage()
   await page.goto(site.origin)
   for (const email of ['ada@example.com', 'bob@example.com']) await run(`signUp('${email}')`)
   expect(await run('me()')).toBe('bob@example.com')
@@ -41,10 +45,7 @@ test.each(['ws', 'sse'] as const)(
   'a stream over %s never ends a session that replaces its own',
   async (transport) => {
     await using site = await serveBetterAuth()
-    const browser = await launchChromium()
-    if (typeof browser === 'string') return expect.fail(browser)
-    const page = await browser.newPage()
-    const run = (call: string) => page.evaluate<string[]>(`bundled.${call}`)
+    const { browser, page, run } = await openPage()
     await page.goto(site.origin)
     await run("signUp('ada@example.com')")
     await run(`follow('${transport}')`)
@@ -62,10 +63,7 @@ test.runIf(isLong)(
   'a page sees a ban at once, and after a sign-out the back button finds no user',
   async () => {
     await using site = await serveBetterAuth()
-    const browser = await launchChromium()
-    if (typeof browser === 'string') return expect.fail(browser)
-    const page = await browser.newPage()
-    const run = (call: string) => page.evaluate<string[]>(`bundled.${call}`)
+    const { browser, page, run } = await openPage()
 
     await page.goto(`${site.origin}/first`)
     await run("signUp('bob@example.com')")

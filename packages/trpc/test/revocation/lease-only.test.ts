@@ -25,9 +25,6 @@ const LEASE_MS = 5_000
 
 const world = await startSignInWorld()
 
-// These mostly wait, so a short run is concurrent. In a long run, each test has the machine to itself.
-const leaseOnly = process.env.REVOCATIONS === undefined ? test.concurrent : test
-
 /** Two nodes on a server whose triggers are disabled, behind a pooler that delivers no notification. */
 describe('lease-only mode', () => {
   let database: SharedPostgres
@@ -50,82 +47,72 @@ describe('lease-only mode', () => {
       await database.query(`alter table "${table}" disable trigger user`)
   })
 
-  leaseOnly(
-    `${REVOCATIONS} revocations with calls on both nodes: none sent after the acknowledgment is accepted`,
-    {
-      timeout: 60_000 + REVOCATIONS * 300,
-    },
-    async () => {
-      const random = createRandom(SEED)
-      const issuer = await issuing
-      const victims = await signInByEveryMethod(database.url, REVOCATIONS, { issuer, world, random })
-      const plan = victims.map((victim, i) => {
-        return { victim, kind: KINDS[i % KINDS.length] ?? 'ban', node: random.pick(nodes) }
-      })
-      const counts: Counts = { before: {}, during: {}, after: {} }
-      async function revokeInTurn(): Promise<void> {
-        for (let next = plan.pop(); next !== undefined; next = plan.pop()) {
-          const { victim, kind, node } = next
-          const acknowledge = () => revoke(kind, victim, { node, admin, database })
-          await callAround(acknowledge, { nodes, victim, kind, counts })
-        }
+  test(`${REVOCATIONS} revocations with calls on both nodes: none sent after the acknowledgment is accepted`, {
+    timeout: 60_000 + REVOCATIONS * 300,
+  }, async () => {
+    const random = createRandom(SEED)
+    const issuer = await issuing
+    const victims = await signInByEveryMethod(database.url, REVOCATIONS, { issuer, world, random })
+    const plan = victims.map((victim, i) => {
+      return { victim, kind: KINDS[i % KINDS.length] ?? 'ban', node: random.pick(nodes) }
+    })
+    const counts: Counts = { before: {}, during: {}, after: {} }
+    async function revokeInTurn(): Promise<void> {
+      for (let next = plan.pop(); next !== undefined; next = plan.pop()) {
+        const { victim, kind, node } = next
+        const acknowledge = () => revoke(kind, victim, { node, admin, database })
+        await callAround(acknowledge, { nodes, victim, kind, counts })
       }
-      await Promise.all(Array.from({ length: VICTIMS_AT_ONCE }, revokeInTurn))
+    }
+    await Promise.all(Array.from({ length: VICTIMS_AT_ONCE }, revokeInTurn))
 
-      console.log(`lease-only: REVOCATION_SEED=${SEED}`, counts)
-      const calls = REVOCATIONS * nodes.length * TRANSPORTS
-      expect(counts.before).toEqual({ '200': calls })
-      expect(sum(counts.after)).toBe(calls)
-      const rejections = KINDS.map((kind) => `${kind}: ${kind === 'ban' ? 403 : 401} ${reasonAfter(kind)}`)
-      // A banned user's socket may already be closed.
-      rejections.push(`ban: 0 closed ${BANNED}`)
-      expect(Object.keys(counts.after).filter((answer) => !rejections.includes(answer))).toEqual([])
-    },
-  )
+    console.log(`lease-only: REVOCATION_SEED=${SEED}`, counts)
+    const calls = REVOCATIONS * nodes.length * TRANSPORTS
+    expect(counts.before).toEqual({ '200': calls })
+    expect(sum(counts.after)).toBe(calls)
+    const rejections = KINDS.map((kind) => `${kind}: ${kind === 'ban' ? 403 : 401} ${reasonAfter(kind)}`)
+    // A banned user's socket may already be closed.
+    rejections.push(`ban: 0 closed ${BANNED}`)
+    expect(Object.keys(counts.after).filter((answer) => !rejections.includes(answer))).toEqual([])
+  })
 
-  leaseOnly(
-    `${LIVE_STREAMS} live streams, revoked from another node: each ends within the lease, and emits nothing after`,
-    {
-      timeout: 60_000 + LIVE_STREAMS * 300,
-    },
-    async () => {
-      const random = createRandom(SEED)
-      const [here, there] = nodes
-      const issuer = await issuing
-      const people = await signInByEveryMethod(database.url, LIVE_STREAMS, { issuer, world, random })
-      const watchers = await Promise.all(
-        people.map(async (person) => {
-          const stream = await random.pick(STREAMS).open(there, person)
-          expect(await stream.begun).toEqual(ACCEPTED)
-          return { person, stream, kind: random.pick(KINDS) }
-        }),
-      )
-      async function revokeOne({ person, stream, kind }: (typeof watchers)[number]) {
+  test(`${LIVE_STREAMS} live streams, revoked from another node: each ends within the lease, and emits nothing after`, {
+    timeout: 60_000 + LIVE_STREAMS * 300,
+  }, async () => {
+    const random = createRandom(SEED)
+    const [here, there] = nodes
+    const issuer = await issuing
+    const people = await signInByEveryMethod(database.url, LIVE_STREAMS, { issuer, world, random })
+    const watchers = await Promise.all(
+      people.map(async (person) => {
+        const stream = await random.pick(STREAMS).open(there, person)
+        expect(await stream.begun).toEqual(ACCEPTED)
+        return { person, stream, kind: random.pick(KINDS) }
+      }),
+    )
+    const ended = await Promise.all(
+      watchers.map(async ({ person, stream, kind }) => {
         expect(await revoke(kind, person, { node: here, admin, database })).toBe(200)
         const acknowledgedAt = performance.now()
-        return async () => {
-          const { at, ...end } = await stream.ended
-          const lateMs = stream.seen.lastAt - acknowledgedAt
-          return { kind, end, seen: stream.seen, lateMs, ms: at - acknowledgedAt }
+        const { at, ...end } = await stream.ended
+        return {
+          kind,
+          end,
+          seen: stream.seen,
+          lateMs: stream.seen.lastAt - acknowledgedAt,
+          ms: at - acknowledgedAt,
         }
-      }
-      // More at once would wait too long for a connection.
-      const [plan, ends] = [watchers.values(), [] as Awaited<ReturnType<typeof revokeOne>>[]]
-      async function revokeInTurn(): Promise<void> {
-        for (const watcher of plan) ends.push(await revokeOne(watcher))
-      }
-      await Promise.all(Array.from({ length: VICTIMS_AT_ONCE }, revokeInTurn))
-      const ended = await Promise.all(ends.map((end) => end()))
-      console.log('lease-only: from acknowledgement to end in ms:', figuresOf(ended.map(({ ms }) => ms)))
-      for (const { kind, end, seen, lateMs } of ended) {
-        expect({ end, wrong: seen.wrong }).toEqual({
-          end: { status: kind === 'ban' ? 403 : 401, reason: reasonAfter(kind) },
-          wrong: 0,
-        })
-        // No value is emitted once the lease of the last read has ended.
-        expect(lateMs).toBeLessThan(LEASE_MS)
-      }
-      for (const { stream } of watchers) stream.close()
-    },
-  )
+      }),
+    )
+    console.log('lease-only: from acknowledgement to end in ms:', figuresOf(ended.map(({ ms }) => ms)))
+    for (const { kind, end, seen, lateMs } of ended) {
+      expect({ end, wrong: seen.wrong }).toEqual({
+        end: { status: kind === 'ban' ? 403 : 401, reason: reasonAfter(kind) },
+        wrong: 0,
+      })
+      // No value is emitted once the lease of the last read has ended.
+      expect(lateMs).toBeLessThan(LEASE_MS)
+    }
+    for (const { stream } of watchers) stream.close()
+  })
 })
