@@ -12,6 +12,8 @@ export interface BetterAuth {
 export interface BetterAuthContext {
   readonly secret: string
   readonly options: BetterAuthOptions
+  /** Returns false if the database creates the ids. */
+  generateId(options: { readonly model: 'session' }): string | false
   readonly authCookies: {
     readonly sessionToken: { readonly name: string }
     readonly sessionData: { readonly name: string }

@@ -49,7 +49,7 @@ export function createJwtIssuer(
     )
   if (mayReuseIds(context))
     throw new ConfigurationError(
-      'sallyportJwt: with generateId "serial" or false, SQLite may give the id of a deleted session to a new one, and the JWT of the deleted session would be valid for it. Use text ids.',
+      'sallyportJwt: if the database creates the ids (generateId "serial" or false), SQLite may give the id of a deleted session to a new one, and the JWT of the deleted session would be valid for it. Use text ids.',
     )
   const signingKeys = readSigningKeys(typeof given === 'function' ? given() : given, config)
   if (signingKeys === null)

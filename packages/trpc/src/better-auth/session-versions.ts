@@ -7,10 +7,8 @@ import { type BetterAuthSource, keepsRows } from './source.ts'
  * Returns whether the database may give the id of a deleted row to a new one, as SQLite does with numbers.
  * Step 1 keeps the id of a token, so without a version the cookie of a deleted session would be valid again.
  */
-export function mayReuseIds({ adapter, options }: BetterAuthContext): boolean {
-  const generateId = options.advanced?.database?.generateId
-  const mayBeNumeric = generateId === 'serial' || generateId === false
-  return mayBeNumeric && ['sqlite', null].includes(engineOf(adapter))
+export function mayReuseIds({ adapter, generateId }: BetterAuthContext): boolean {
+  return ['sqlite', null].includes(engineOf(adapter)) && generateId({ model: 'session' }) === false
 }
 
 /** Returns the version of a session whose id may be used again: its creation in milliseconds since 1970. */

@@ -10,15 +10,18 @@ import { createSqlite, sqliteTables } from './drizzle-tables.ts'
 import { openStorage } from './open-storage.ts'
 
 test.each([
-  ['sqlite', true],
-  ['pg', false],
-  ['mysql', false],
-] as const)('with numeric ids, %s may use an id again: %s', async (provider, expected) => {
+  ['sqlite', 'serial', true],
+  ['sqlite', false, true],
+  ['sqlite', (): false => false, true],
+  ['sqlite', (): string => 'an id', false],
+  ['pg', 'serial', false],
+  ['mysql', 'serial', false],
+] as const)('%s with generateId %s may use an id again: %s', async (provider, generateId, expected) => {
   const auth = betterAuth({
     baseURL: ORIGIN,
     secret: SECRET,
     database: drizzleAdapter({}, { provider, schema: {} }),
-    advanced: { database: { generateId: 'serial' } },
+    advanced: { database: { generateId } },
   })
   expect(mayReuseIds(await auth.$context)).toBe(expected)
 })
