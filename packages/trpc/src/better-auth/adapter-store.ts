@@ -69,6 +69,7 @@ function toStoredSession(
 ): StoredSession {
   const { banned, banExpires } = user
   return {
+    acr: null,
     ...pick(session, columns.session),
     id: String(session.id),
     userId: String(session.userId),
@@ -78,7 +79,6 @@ function toStoredSession(
     rotatedAt: null,
     issuer,
     amr: null,
-    acr: null,
     user: {
       ...pick(user, columns.user),
       id: String(user.id),

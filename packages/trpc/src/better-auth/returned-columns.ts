@@ -8,7 +8,7 @@ export type Tables = ReturnType<typeof getAuthTables>
 type Fields = Tables[string]['fields']
 
 /** Members of a session that decide about it. A field of the app with such a name isn't ours. */
-const OWN_NAMES = ['issuer', 'rotatedAt', 'version', 'lastAuthenticatedAt', 'user', 'ban']
+const OWN_NAMES = ['issuer', 'rotatedAt', 'version', 'lastAuthenticatedAt', 'amr', 'user', 'ban']
 
 /** Returns the columns of sessions and users that calls receive, except those that every store reads. */
 export function returnedColumns(tables: Tables): AddedColumns {

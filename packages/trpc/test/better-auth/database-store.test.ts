@@ -174,7 +174,10 @@ describe.each(['Europe/Berlin', 'UTC'])('the package pg in the time zone %s', (z
   })
 })
 
-test("fields of the app that are named like a session's own members decide nothing", async () => {
+test.each([
+  ['our statement', {}],
+  ['the adapter', { transform: { output: () => 'high' } }],
+])("fields of the app that are named like a session's own members decide nothing: %s", async (_, acr) => {
   const optional = { required: false, input: false } as const
   const options = {
     ...COLUMNS,
@@ -184,16 +187,17 @@ test("fields of the app that are named like a session's own members decide nothi
         issuer: { type: 'string', ...optional, defaultValue: 'https://idp.example.com' },
         version: { type: 'number', ...optional, defaultValue: 7 },
         rotatedAt: { type: 'date', ...optional, defaultValue: () => new Date() },
+        amr: { type: 'string', ...optional, defaultValue: '{"otp":1}' },
+        acr: { type: 'string', ...optional, defaultValue: 'high', ...acr },
         ban: { type: 'string', ...optional, defaultValue: 'none' },
         user: { type: 'string', ...optional, defaultValue: 'Ada' },
       },
     },
   } as const
   await (await getMigrations(options)).runMigrations()
-  const { call, signUp } = createApp(options, { db: options.database })
-  const { cookie } = await signUp()
-  expect(await call(cookie)).toMatchObject({
-    session: { issuer: 'http://localhost:3000', version: null, rotatedAt: null },
+  const { outcome } = await callOnce({ options, db: options.database })
+  expect(outcome).toMatchObject({
+    session: { issuer: 'http://localhost:3000', version: null, rotatedAt: null, amr: null, acr: 'high' },
     user: { email: 'ada@example.com' },
   })
 })
