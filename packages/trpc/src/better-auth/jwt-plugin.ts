@@ -43,8 +43,11 @@ export function sallyportJwt(options: SallyportJwtOptions): Pick<BetterAuthPlugi
       const tokens = issuerOf(ctx.context)
       const refresh = async () => {
         await tokens.check(request, 'token')
-        // Better Auth extends the session when due.
-        await getSessionFromCtx(ctx, { disableCookieCache: true })
+        // Better Auth extends the session when due, in a GET only without `deferSessionRefresh`.
+        const settings = ctx.context.options
+        const options = { ...settings, session: { ...settings.session, deferSessionRefresh: false } }
+        const extending = { ...ctx, context: { ...ctx.context, options } }
+        await getSessionFromCtx(extending, { disableCookieCache: true })
         const isForgotten = await ctx.getSignedCookie(authCookies.dontRememberToken.name, secret)
         return tokens.issue(request, { kind: 'token', remembered: !isForgotten })
       }

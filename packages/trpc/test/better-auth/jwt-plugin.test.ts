@@ -87,7 +87,11 @@ describe('GET /api/auth/backend/token', () => {
     expect(await browser.me()).toBe('refresher@example.com')
   })
 
-  test('extends the session when due', async () => {
+  test.each([
+    ['', {}],
+    [', with a deferred refresh', { deferSessionRefresh: true }],
+  ])('extends the session when due%s', async (_name, session) => {
+    const { browse, database } = await createJwtScene({ session })
     const browser = browse()
     await browser.signUp('lasting')
     const soon = new Date(Date.now() + 5 * 86_400_000).toISOString()

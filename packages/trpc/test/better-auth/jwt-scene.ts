@@ -18,6 +18,7 @@ import {
 import { type betterAuthGuard, sallyportJwt } from '@sallyport/trpc/better-auth'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
+import type { BetterAuthOptions } from 'better-auth'
 import { admin, bearer, multiSession } from 'better-auth/plugins'
 import type SqliteDatabase from 'better-sqlite3'
 import { type CookieFetch, cookieFetch } from '../support/cookie-fetch.ts'
@@ -39,16 +40,18 @@ function edgeContext(config: AuthConfig, db: AuthDatabase, options: HttpContextO
 
 interface SceneOptions {
   readonly isBearer?: boolean
+  readonly session?: NonNullable<BetterAuthOptions['session']>
   /** Opens the other process's Step 2. @default the tables */
   readonly attach?: (auth: Parameters<typeof betterAuthGuard>[0], db: object) => AuthDatabase
 }
 
 /** A server with Better Auth's secret, and a process that has only public keys and the tables. */
-export async function createJwtScene({ isBearer = false, attach }: SceneOptions = {}) {
+export async function createJwtScene({ isBearer = false, session = {}, attach }: SceneOptions = {}) {
   const signingKeys = parseSigningKeys({ keys: [await createSigningKey()] })
   const config = configWith(signingKeys, isBearer)
   const { auth, database } = await createAuth({
     rateLimit: { enabled: false },
+    session,
     plugins: [
       admin(),
       multiSession(),
