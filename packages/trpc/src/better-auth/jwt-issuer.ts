@@ -1,4 +1,10 @@
-import { type AuthConfig, authenticate, ConfigurationError, type OriginRequest } from '@sallyport/core'
+import {
+  type AuthConfig,
+  authenticate,
+  ConfigurationError,
+  type OriginRequest,
+  type Session,
+} from '@sallyport/core'
 import {
   hashSecret,
   prepareTokens,
@@ -27,7 +33,7 @@ export interface SallyportJwtOptions {
 /** Issues the JWT of the session that Better Auth's cookie names. */
 export interface JwtIssuer {
   /** Runs both steps. @throws AuthError like `authenticate` */
-  check(request: OriginRequest, kind: 'token' | 'query'): Promise<void>
+  check(request: OriginRequest, kind: 'token' | 'query'): Promise<Session>
   /** Runs both steps, and issues a JWT that is bound to the cookie. @throws AuthError like `authenticate` */
   issue(
     request: OriginRequest,
@@ -74,9 +80,7 @@ export function createJwtIssuer(
     authenticate(request, kind, { config: cookieConfig, sessions })
 
   return {
-    async check(request, kind) {
-      await run(request, kind)
-    },
+    check: async (request, kind) => (await run(request, kind)).session,
     async issue(request, { kind, remembered }) {
       const { session } = await run(request, kind)
       const isBearer = readCredentials(request.header, cookieConfig).transport === 'bearer'

@@ -2,6 +2,7 @@ import { AuthError, isAuthError, type OriginRequest } from '@sallyport/core'
 import { ENDPOINTS, isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
 import {
   isConfigurationError,
+  isImpersonated,
   isPrefetch,
   readCredentials,
   reject,
@@ -42,12 +43,13 @@ export function sallyportJwt(options: SallyportJwtOptions): Pick<BetterAuthPlugi
       if (isPrefetch(header)) throw reject('PREFETCH_REJECTED')
       const tokens = issuerOf(ctx.context)
       const refresh = async () => {
-        await tokens.check(request, 'token')
+        const session = await tokens.check(request, 'token')
         // Better Auth extends the session when due, in a GET only without `deferSessionRefresh`.
         const settings = ctx.context.options
         const options = { ...settings, session: { ...settings.session, deferSessionRefresh: false } }
         const extending = { ...ctx, context: { ...ctx.context, options } }
-        await getSessionFromCtx(extending, { disableCookieCache: true })
+        // With a bearer token, it would extend an impersonation.
+        if (!isImpersonated(session)) await getSessionFromCtx(extending, { disableCookieCache: true })
         const isForgotten = await ctx.getSignedCookie(authCookies.dontRememberToken.name, secret)
         return tokens.issue(request, { kind: 'token', remembered: !isForgotten })
       }

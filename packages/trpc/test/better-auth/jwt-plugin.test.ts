@@ -226,6 +226,19 @@ test('with bearer transport, the JWT is in the body and needs no cookie', async 
   expect((await me(asCookie)).status).toBe(401)
 })
 
+test('a bearer token never extends an impersonation', async () => {
+  const { browse, database } = await createJwtScene({ isBearer: true })
+  const authorization = `Bearer ${(await browse().signUp('guest')).headers.get('set-auth-token')}`
+  const soon = new Date(Date.now() + 60_000).toISOString()
+  const expiresAt = () => database.prepare('select expiresAt from session').pluck().get()
+  database.prepare(`update session set expiresAt = ?, impersonatedBy = 'root'`).run(soon)
+  expect((await browse().token({ authorization })).status).toBe(200)
+  expect(expiresAt()).toBe(soon)
+  database.exec('update session set impersonatedBy = null')
+  expect((await browse().token({ authorization })).status).toBe(200)
+  expect(expiresAt()).not.toBe(soon)
+})
+
 test('a process that reads the sessions through the guard', async () => {
   const { browse } = await createJwtScene({ attach: (auth, db) => betterAuthGuard(auth).attach(db) })
   const browser = browse()
