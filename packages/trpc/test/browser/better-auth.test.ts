@@ -54,7 +54,7 @@ test.each(['ws', 'sse'] as const)(
     await run('changePassword()')
     await wait(async () => expect((await run('read()')).at(-1)).toBe('SESSION_NOT_FOUND'))
     await asked
-    // A call that the page makes before it knows of the new session is rejected. A session that has ended stays so.
+    // A call made before the page knows of the new session is rejected. A session that has ended stays so.
     await wait(async () => expect(await run('me()')).toBe('ada@example.com'))
     await browser.close()
   },

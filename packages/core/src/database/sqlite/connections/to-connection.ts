@@ -4,6 +4,10 @@ import type { BunSqliteClient, NativeSqliteClient, NodeSqliteClient, SyncSqliteC
 import type { RowStatement, SqliteConnection } from './connection.ts'
 import { libsqlConnection } from './libsql-connection.ts'
 
+/** Statements without pragmas, some of which take effect when they are prepared. */
+const IS_KEPT = /^(select|insert|update|delete|begin|commit|rollback)\b/i
+const [MAX_KEPT, MAX_KEPT_LENGTH] = [200, 10_000]
+
 /** Returns a client as a connection, which closes the client unless the app shares it with us. */
 export function toConnection(
   client: SyncSqliteClient,
@@ -61,6 +65,27 @@ function guard(connection: SqliteConnection, isShared: boolean): SqliteConnectio
 
 /** Of better-sqlite3, whose statements are Kysely's. Lookups call them directly. */
 function nativeConnection(client: NativeSqliteClient): SqliteConnection {
+  const kept = new Map<string, SqliteStatement>()
+
+  /** Kysely prepares each statement again, which takes longer than to run it. SQLite follows schema changes. */
+  function prepare(sql: string): SqliteStatement {
+    const known = kept.get(sql)
+    if (known !== undefined) return known
+    const statement = client.prepare(sql)
+    if (sql.length > MAX_KEPT_LENGTH || !IS_KEPT.test(sql)) return statement
+    const keptStatement: SqliteStatement = {
+      reader: statement.reader,
+      all: (parameters) => statement.all(parameters),
+      run: (parameters) => statement.run(parameters),
+      // A statement can't run while it iterates.
+      iterate: (parameters) => client.prepare(sql).iterate(parameters),
+    }
+    const [oldest] = kept.keys()
+    if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
+    kept.set(sql, keptStatement)
+    return keptStatement
+  }
+
   return {
     get isOpen() {
       return client.open
@@ -68,7 +93,7 @@ function nativeConnection(client: NativeSqliteClient): SqliteConnection {
     get inTransaction() {
       return client.inTransaction
     },
-    prepare: (sql) => client.prepare(sql),
+    prepare,
     prepareRow: <Values>(sql: string) => client.prepare(sql).raw() as RowStatement<Values>,
     close: () => void client.close(),
   }
