@@ -67,7 +67,7 @@ function guard(connection: SqliteConnection, isShared: boolean): SqliteConnectio
 function nativeConnection(client: NativeSqliteClient): SqliteConnection {
   const kept = new Map<string, SqliteStatement>()
 
-  /** Kysely prepares each statement again, which takes longer than to run it. SQLite follows schema changes. */
+  /** Kysely prepares each statement again, which takes longer than to run it. SQLite follows the schema. */
   function prepare(sql: string): SqliteStatement {
     const known = kept.get(sql)
     if (known !== undefined) return known
