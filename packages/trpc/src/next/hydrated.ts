@@ -16,19 +16,23 @@ export interface HydratedProps {
 
 /**
  * Hydrates the queries of a page only for the user that the page was rendered for. When another user signs
- * in, or this one signs out, it hides its children and refreshes the page, also one from the router's cache.
+ * in, or this one signs out, it hides its children, and refreshes the page and the client's user. The page may
+ * be an old one of the router's cache, or newer than the client.
  *
  * @example <Hydrated user={page.state} state={dehydrate(queryClient)}><Notes /></Hydrated>
  */
 export function Hydrated({ user, state, children }: HydratedProps): ReactNode {
-  const { sessionId } = useAuth()
-  const { refresh } = useRouter()
+  const { sessionId, refresh: refreshUser } = useAuth()
+  const { refresh: refreshPage } = useRouter()
   const rendered = user.status === 'authenticated' ? user.sessionId : null
   const isTheirs = sessionId === rendered
   useEffect(() => {
-    if (!isTheirs) refresh()
+    if (isTheirs) return
+    refreshPage()
+    // The page may be newer than the client, such as after a revocation, or a sign-in by a Server Action.
+    void refreshUser()
     // Once for each session: a server that can't resolve the user must not cause a loop.
-  }, [isTheirs, sessionId, refresh])
+  }, [isTheirs, sessionId, refreshPage, refreshUser])
   if (!isTheirs && rendered !== null) return null
   return createElement(HydrationBoundary, { state: isTheirs ? state : undefined }, children)
 }

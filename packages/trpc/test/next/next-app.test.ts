@@ -131,6 +131,30 @@ describe('Hydrated', () => {
     await close()
   })
 
+  test('shows a page whose user signed in past the client, and signs out with one whose session was revoked', async (context) => {
+    const { page, close } = await open(context, '/greet')
+    await page.getByText('Rendered for a guest').waitFor()
+    const post = async (path: string, data: object) =>
+      expect((await page.request.post(`${server.origin}/api/auth/${path}`, { data, headers })).status()).toBe(
+        200,
+      )
+    const headers = { 'x-sallyport': '1' }
+    await post('sign-up/email', {
+      email: 'ruth@example.com',
+      password: 'a long enough password',
+      name: 'Ruth',
+    })
+    await page.evaluate('router.refresh()')
+    await page.getByText('Hello ruth@example.com').waitFor()
+    await page.getByText(/Rendered for (?!a guest)/).waitFor()
+    const cookies = await page.context().cookies()
+    await post('sign-out', {})
+    await page.context().addCookies(cookies)
+    await page.evaluate('router.refresh()')
+    await page.getByText('Hello guest').waitFor()
+    await close()
+  })
+
   test('refreshes once if the server cannot resolve the user', async (context) => {
     const { page, signUp, requests, close } = await open(context, '/greet')
     await signUp('lynn@example.com')
