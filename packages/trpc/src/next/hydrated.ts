@@ -14,10 +14,13 @@ export interface HydratedProps {
   readonly children?: ReactNode
 }
 
+/** Each part of a page may need the refresh, which renders all parts. */
+let isRefreshDue = false
+
 /**
  * Hydrates the queries of a page only for the user that the page was rendered for. When another user signs
- * in, or this one signs out, it hides its children, and refreshes the page and the client's user. The page may
- * be an old one of the router's cache, or newer than the client.
+ * in, or this one signs out, it hides its children, and refreshes the page and the client's user: the page
+ * may be an old one of the router's cache, or newer than the client.
  *
  * @example <Hydrated user={page.state} state={dehydrate(queryClient)}><Notes /></Hydrated>
  */
@@ -27,10 +30,14 @@ export function Hydrated({ user, state, children }: HydratedProps): ReactNode {
   const rendered = user.status === 'authenticated' ? user.sessionId : null
   const isTheirs = sessionId === rendered
   useEffect(() => {
-    if (isTheirs) return
-    refreshPage()
-    // The page may be newer than the client, such as after a revocation, or a sign-in by a Server Action.
-    void refreshUser()
+    if (isTheirs || isRefreshDue) return
+    isRefreshDue = true
+    queueMicrotask(() => {
+      isRefreshDue = false
+      refreshPage()
+      // The page may be newer than the client, such as after a revocation, or a sign-in by a Server Action.
+      void refreshUser()
+    })
     // Once for each session: a server that can't resolve the user must not cause a loop.
   }, [isTheirs, sessionId, refreshPage, refreshUser])
   if (!isTheirs && rendered !== null) return null

@@ -155,7 +155,7 @@ describe('Hydrated', () => {
     await close()
   })
 
-  test('refreshes once if the server cannot resolve the user', async (context) => {
+  test('refreshes a page of two parts once if the server cannot resolve the user', async (context) => {
     const { page, signUp, requests, close } = await open(context, '/greet')
     await signUp('lynn@example.com')
     await page.getByText(/Rendered for (?!a guest)/).waitFor()

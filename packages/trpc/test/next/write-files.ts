@@ -109,10 +109,13 @@ export default async function GreetPage() {
   const queryClient = getQueryClient()
   await page.prefetch(queryClient, [trpc.greet.queryOptions()])
   return (
-    <Hydrated user={page.state} state={dehydrate(queryClient)}>
-      <p>Rendered for {page.state.status === 'authenticated' ? page.state.userId : 'a guest'}</p>
-      <Greet />
-    </Hydrated>
+    <>
+      <Hydrated user={page.state} state={dehydrate(queryClient)}>
+        <p>Rendered for {page.state.status === 'authenticated' ? page.state.userId : 'a guest'}</p>
+        <Greet />
+      </Hydrated>
+      <Hydrated user={page.state} />
+    </>
   )
 }
 `,
