@@ -19,10 +19,16 @@ const unchanged = (value: unknown) => value
 export function guardIterable(
   source: AsyncIterable<unknown>,
   { openStream, guardValue = unchanged, writable }: GuardOptions,
-): AsyncIterableIterator<unknown> {
-  const iterator = source[Symbol.asyncIterator]()
+): AsyncIterableIterator<unknown> & AsyncDisposable {
+  let iterator: AsyncIterator<unknown> | undefined
   let opened: StreamLease | undefined
   let isOver = false
+
+  /** Not before the first read: a source may begin its work here, and tRPC doesn't read every stream. */
+  function iterate(): AsyncIterator<unknown> {
+    iterator ??= source[Symbol.asyncIterator]()
+    return iterator
+  }
 
   function finish(): void {
     isOver = true
@@ -32,7 +38,7 @@ export function guardIterable(
 
   async function abandon(): Promise<void> {
     finish()
-    await iterator.return?.()
+    await iterator?.return?.()
   }
 
   async function next(): Promise<IteratorResult<unknown>> {
@@ -43,7 +49,7 @@ export function guardIterable(
       lease.signal.throwIfAborted()
       const drained = writable?.() ?? null
       if (drained !== null) await unlessEnded(drained, lease.signal)
-      const { done, value } = await unlessEnded(iterator.next(), lease.signal)
+      const { done, value } = await unlessEnded(iterate().next(), lease.signal)
       for (let wait = lease.pending(); wait !== null; wait = lease.pending()) await wait
       lease.signal.throwIfAborted()
       const result = { done: done === true, value: guardValue(value) }
@@ -65,12 +71,17 @@ export function guardIterable(
       // After an error the source was already stopped, and may never respond.
       if (isOver) return { done: true, value }
       finish()
-      return (await iterator.return?.(value)) ?? { done: true, value }
+      return (await iterate().return?.(value)) ?? { done: true, value }
     },
     async throw(error) {
       finish()
-      if (iterator.throw !== undefined) return iterator.throw(error)
+      const inner = iterate()
+      if (inner.throw !== undefined) return inner.throw(error)
       throw error
+    },
+    // For `await using` of a server's own call, as with a generator.
+    async [Symbol.asyncDispose]() {
+      await this.return?.()
     },
   }
 }
@@ -154,7 +165,10 @@ function unlessEnded<Value>(promise: Promise<Value>, signal: AbortSignal): Promi
   return new Promise((resolve, reject) => {
     const end = () => reject(signal.reason)
     if (signal.aborted) end()
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+    // An iterator of the app may return its results without a promise.
+    Promise.resolve(promise)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', end))
     signal.addEventListener('abort', end)
   })
 }

@@ -466,6 +466,34 @@ describe('guardIterable', () => {
     await expect(plain.throw?.(fault)).rejects.toBe(fault)
   })
 
+  test('begins to iterate the source only when it is read', async () => {
+    const source = sourceOf(testLease())
+    const iterate = vi.spyOn(source, Symbol.asyncIterator)
+    const guarded = guardIterable(source, { openStream: testLease })
+    expect(iterate).not.toHaveBeenCalled()
+    await guarded.next()
+    await guarded.next()
+    expect(iterate).toHaveBeenCalledOnce()
+  })
+
+  test('accepts an iterator that returns results without a promise, as for await does', async () => {
+    const results = [1, 2][Symbol.iterator]()
+    const source = { [Symbol.asyncIterator]: () => results } as unknown as AsyncIterable<number>
+    const guarded = guardIterable(source, { openStream: testLease })
+    expect([(await guarded.next()).value, (await guarded.next()).value]).toEqual([1, 2])
+  })
+
+  test('is disposed of by await using', async () => {
+    const lease = testLease()
+    const source = sourceOf(lease)
+    {
+      await using guarded = guardIterable(source, { openStream: () => lease })
+      await guarded.next()
+    }
+    expect(source.returned).toHaveBeenCalledOnce()
+    expect(lease.end).toHaveBeenCalledOnce()
+  })
+
   test('swallows a cleanup failure after the end', async () => {
     const lease = testLease()
     const source = sourceOf(lease)
