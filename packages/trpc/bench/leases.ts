@@ -69,7 +69,7 @@ async function measure(name: string, url: string, { db, close }: AppDatabase): P
   const leases = reads.map((read) => {
     const { revision } = store.revocations
     const current = { store: counted, revision, keysVersion: keysVersion(config), readAt: performance.now() }
-    const options = { outer: {}, config, path: 'bench', caller: undefined, isResumable: true, isOver: false }
+    const options = { outer: {}, config, path: 'bench', callers: [], isResumable: true, isOver: false }
     const lease = new CallLease({ ...read, ...current }, options)
     lease.openStream()
     return lease

@@ -28,6 +28,7 @@ export class AuthRequest {
   readonly kind: RequestKind
   readonly carriesStreams: boolean
   readonly remoteAddress: string | null
+  readonly closed: AbortSignal | undefined
   readonly #shared: AuthRequestOptions['shared']
   readonly #connection: AuthRequestOptions['connection']
   readonly #renew: RenewSession | undefined
@@ -45,6 +46,7 @@ export class AuthRequest {
     this.kind = options.kind
     this.carriesStreams = options.carriesStreams
     this.remoteAddress = options.remoteAddress ?? null
+    this.closed = options.closed
     this.#shared = options.shared
     this.#connection = options.connection
     this.#renew = options.renew

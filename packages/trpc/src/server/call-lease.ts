@@ -20,7 +20,8 @@ interface CallLeaseOptions {
   readonly outer: object
   readonly config: AuthConfig
   readonly path: string
-  readonly caller: AbortSignal | undefined
+  /** Each aborts when the caller goes away. Over WebSocket, tRPC aborts only those of subscriptions. */
+  readonly callers: readonly (AbortSignal | undefined)[]
   /** Whether the client continues the stream on another node if this one ends it. */
   readonly isResumable: boolean
   /** Whether the call has ended. */
@@ -38,7 +39,7 @@ export class CallLease implements LeaseSubscriber {
   readonly read: SessionRead
   readonly #config: AuthConfig
   readonly #path: string
-  readonly #caller: AbortSignal | undefined
+  readonly #callers: CallLeaseOptions['callers']
   readonly #isResumable: boolean
   /** Created on first use: most calls have no stream. */
   #lazyController: AbortController | undefined
@@ -47,12 +48,12 @@ export class CallLease implements LeaseSubscriber {
   #openStreams = 0
   #isOver: boolean
 
-  constructor(read: SessionRead, { outer, config, path, caller, isResumable, isOver }: CallLeaseOptions) {
+  constructor(read: SessionRead, { outer, config, path, callers, isResumable, isOver }: CallLeaseOptions) {
     this.conditions = isLeased(outer) ? outer[callLease].conditions : []
     this.read = read
     this.#config = config
     this.#path = path
-    this.#caller = caller
+    this.#callers = callers
     this.#isResumable = isResumable
     this.#isOver = isOver
   }
@@ -99,13 +100,12 @@ export class CallLease implements LeaseSubscriber {
 
   #subscribe(): void {
     if (this.#subscription !== null || this.#controller.signal.aborted) return
-    const caller = this.#caller
-    if (caller?.aborted) {
+    if (this.#callers.some((caller) => caller?.aborted)) {
       this.abandon()
       return
     }
     this.#subscription = subscribeToLease(this.read, this, this.#config)
-    caller?.addEventListener('abort', this)
+    for (const caller of this.#callers) caller?.addEventListener('abort', this)
   }
 
   /** Called when the caller goes away. */
@@ -144,14 +144,15 @@ export class CallLease implements LeaseSubscriber {
     this.#isOver = true
     this.#subscription?.end()
     this.#subscription = null
-    this.#caller?.removeEventListener('abort', this)
+    for (const caller of this.#callers) caller?.removeEventListener('abort', this)
     this.#endsWithServer?.()
     this.#endsWithServer = null
   }
 
   abandon(): void {
     this.end()
-    const error = new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause: this.#caller?.reason })
+    const cause = this.#callers.find((caller) => caller?.aborted)?.reason
+    const error = new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })
     // tRPC ignores this name in server-sent events. In JSON lines, it reports the code, or an internal error.
     this.#controller.abort(Object.assign(error, { name: 'AbortError' }))
   }

@@ -52,7 +52,11 @@ export interface WsContextOptions {
     readonly headers: NodeHeaders
     readonly socket?: { readonly remoteAddress?: string | undefined }
   }
-  readonly info: { readonly connectionParams: Readonly<Record<string, string | undefined>> | null }
+  readonly info: {
+    readonly connectionParams: Readonly<Record<string, string | undefined>> | null
+    /** Aborts when the socket closes. */
+    readonly signal?: AbortSignal
+  }
   /** The WebSocket. It is closed with code 4403 when its user is banned. */
   readonly res?: ClosableSocket
 }
@@ -120,6 +124,7 @@ export function createAuthContext(
         carriesStreams: false,
         remoteAddress: req.socket?.remoteAddress,
         connection: res && new SocketGuard(res, config),
+        closed: info.signal,
       })
       if (mayHaveToken(header, config)) context.auth[authRequest].beginHandshake(db?.[authStore])
       return context

@@ -43,7 +43,7 @@ class GuardedHandle extends CallHandle implements LeasedHandle {
       outer: this.#outer,
       config: this[authRequest].config,
       path,
-      caller: this.#caller,
+      callers: [this.#caller, this[authRequest].closed],
       // A socket is closed instead, and tRPC's client continues its subscriptions on the next one.
       isResumable: kind === 'subscription' && this.transport === 'http',
       isOver: this.#isOver,

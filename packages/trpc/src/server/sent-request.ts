@@ -45,5 +45,7 @@ export interface AuthRequestOptions {
   readonly carriesStreams: boolean
   readonly remoteAddress: string | undefined
   readonly connection?: Connection | undefined
+  /** Aborts when a WebSocket closes. */
+  readonly closed?: AbortSignal | undefined
   readonly renew?: RenewSession | undefined
 }

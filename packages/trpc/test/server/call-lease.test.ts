@@ -41,7 +41,7 @@ const open = (options: Partial<ConstructorParameters<typeof CallLease>[1]> = {})
     outer: {},
     config: auth.config,
     path: 'ticks',
-    caller: undefined,
+    callers: [],
     isResumable: false,
     isOver: false,
     ...options,
@@ -50,7 +50,7 @@ const open = (options: Partial<ConstructorParameters<typeof CallLease>[1]> = {})
 describe('a caller who has gone away', () => {
   test('before the stream begins costs no subscription', () => {
     const caller = AbortSignal.abort()
-    const { signal } = open({ caller }).openStream()
+    const { signal } = open({ callers: [caller] }).openStream()
     expect(signal.aborted).toBe(true)
     expect(signal.reason).toMatchObject({ cause: caller.reason })
     expect(feed.subscriptions).toBe(0)
@@ -58,7 +58,7 @@ describe('a caller who has gone away', () => {
 
   test('later ends the subscription, and aborts the signal with their reason', () => {
     const caller = new AbortController()
-    const lease = open({ caller: caller.signal })
+    const lease = open({ callers: [caller.signal] })
     const { signal } = lease.openStream()
     expect([signal.aborted, feed.listeners]).toEqual([false, 1])
     caller.abort(new DOMException('Too slow', 'TimeoutError'))
@@ -71,7 +71,7 @@ describe('a caller who has gone away', () => {
   test.each([undefined, 'Error: aborted', new Error('aborted')])(
     'aborts the signal with an error that tRPC does not report as internal, if its reason is %s',
     (reason) => {
-      const { signal } = open({ caller: AbortSignal.abort(reason) })
+      const { signal } = open({ callers: [AbortSignal.abort(reason)] })
       expect(signal.reason).toBeInstanceOf(TRPCError)
       expect(signal.reason).toMatchObject({ name: 'AbortError', code: 'CLIENT_CLOSED_REQUEST' })
     },
@@ -79,7 +79,7 @@ describe('a caller who has gone away', () => {
 
   test('after the last stream has ended no longer matters', () => {
     const caller = new AbortController()
-    const stream = open({ caller: caller.signal }).openStream()
+    const stream = open({ callers: [caller.signal] }).openStream()
     stream.end()
     caller.abort('gone')
     expect([stream.signal.aborted, feed.listeners]).toEqual([false, 0])
@@ -94,7 +94,7 @@ test('a call without a caller ends its signal, too', () => {
 })
 
 test('a stream that begins after its caller has gone away leaves nothing for the end of the server', async () => {
-  const lease = open({ caller: AbortSignal.abort(), isResumable: true })
+  const lease = open({ callers: [AbortSignal.abort()], isResumable: true })
   const { signal } = lease.openStream()
   endStreams(feed)
   await Promise.resolve()

@@ -177,6 +177,16 @@ describe('the signal of the session', () => {
     await soon(() => expect(server.stage.abortedAtCleanup).toEqual([true]))
   })
 
+  test('aborts in a running query when its WebSocket closes, and is released', async () => {
+    const client = connectWebSocket(server, browser(await server.auth.signIn()))
+    const waiting = client.waiting.query()
+    waiting.catch(() => {})
+    await soon(() => expect(server.stage.runs).toEqual(['waiting']))
+    await soon(() => expect(server.feed.listeners).toBe(1))
+    await server.clear()
+    await soon(() => expect(server.feed.listeners).toBe(0))
+  })
+
   test('aborts with the rejection in a running query, and is released when the query ends', async () => {
     const session = await server.auth.signIn()
     const client = connectWebSocket(server, browser(session))

@@ -683,7 +683,7 @@ describe("a session's expiry", () => {
 
 test('a call with two streams subscribes once, and leaves no timer behind', async () => {
   const read = await readOf(await auth.signIn())
-  const call = { outer: {}, config: auth.config, path: 'ticks', caller: undefined }
+  const call = { outer: {}, config: auth.config, path: 'ticks', callers: [] }
   const lease = new CallLease(read, { ...call, isResumable: false, isOver: false })
   const streams = [lease.openStream(), lease.openStream()]
   for (const stream of streams) stream.end()
