@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
 import { createClient } from '@libsql/client'
 import { type Identity, verifyJwt } from '@sallyport/core'
 import type { StoreMapping } from '@sallyport/core/postgres'
@@ -18,6 +17,7 @@ import type { SessionLocks } from '../../src/database/find-session-sql.ts'
 import { sessionSql } from '../../src/database/find-session-sql.ts'
 import { transactionsOf } from '../../src/lifecycle/client-transactions.ts'
 import { transactInClient } from '../../src/lifecycle/transact-in-client.ts'
+import { createPglite } from '../support/pglite.ts'
 import { testPostgres } from '../support/postgres.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -90,7 +90,7 @@ const CLIENTS: readonly { name: string; engine: 'sqlite' | 'postgres'; open(): P
     name: 'PGlite',
     engine: 'postgres',
     async open() {
-      const client = new PGlite()
+      const client = await createPglite()
       afterAll(() => client.close())
       return onPglite({ client })
     },

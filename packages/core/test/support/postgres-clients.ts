@@ -1,4 +1,3 @@
-import { PGlite } from '@electric-sql/pglite'
 import { Pool as NeonPool } from '@neondatabase/serverless'
 import { openPostgres, openPostgresStore, type PostgresClient } from '@sallyport/core/postgres'
 import { drizzle } from 'drizzle-orm/postgres-js'
@@ -8,6 +7,7 @@ import { afterAll } from 'vitest'
 import { INTERNAL_SCHEMA, internalTable } from '../../src/database/schema/internal-tables.ts'
 import { closeAfterAll, closeLater, type DatabaseKind, type Row } from './database-kinds.ts'
 import { startNeonProxy } from './neon-proxy.ts'
+import { createPglite } from './pglite.ts'
 import { testPostgres } from './postgres.ts'
 
 /** A client as an app creates it. */
@@ -62,11 +62,8 @@ export async function postgresClientKinds(): Promise<DatabaseKind[]> {
 }
 
 function pgliteKind(): DatabaseKind {
-  // Creating the files takes a second.
-  let files: Promise<Blob> | null = null
   return clientKind('PGlite', async () => {
-    files ??= PGlite.create().then((empty) => empty.dumpDataDir('none'))
-    const client = await PGlite.create({ loadDataDir: await files })
+    const client = await createPglite()
     return {
       client,
       end: () => client.close(),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import { createClient } from '@libsql/client'
 import type { BetterAuthOptions } from 'better-auth'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
@@ -14,6 +14,7 @@ import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
 import { CamelCasePlugin, Kysely, PGliteDialect, PostgresDialect, SqliteDialect } from 'kysely'
 import { Pool } from 'pg'
 import postgresJs from 'postgres'
+import { createPglite } from '../../../core/test/support/pglite.ts'
 import type { PostgresServer } from '../../../core/test/support/postgres.ts'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { COLUMNS } from './app.ts'
@@ -40,7 +41,6 @@ interface Opened {
 }
 
 const directory = temporaryDirectory()
-/** Opening one takes a second. */
 let pglite: PGlite | undefined
 let files = 0
 
@@ -195,7 +195,7 @@ export const SCENES: readonly Scene[] = [
   {
     name: 'Kysely on PGlite',
     async open() {
-      pglite ??= new PGlite()
+      pglite ??= await createPglite()
       const client = pglite
       const db = new Kysely({ dialect: new PGliteDialect({ pglite: client }) })
       const options = { database: { db, type: 'postgres' }, ...ids('uuid') } as const
@@ -206,7 +206,7 @@ export const SCENES: readonly Scene[] = [
   {
     name: 'Drizzle on PGlite',
     async open() {
-      pglite ??= new PGlite()
+      pglite ??= await createPglite()
       const client = pglite
       const tables = postgresTables('uuid')
       await client.exec(createPostgres(tables))

@@ -1,4 +1,3 @@
-import { PGlite } from '@electric-sql/pglite'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { openPostgres } from '@sallyport/core/postgres'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
@@ -9,6 +8,7 @@ import type { AuthTransaction } from '../../../src/database/session-database.ts'
 import { lockUser } from '../../../src/lifecycle/locked-sessions.ts'
 import { setPassword } from '../../../src/plugins/email-password/accounts.ts'
 import { hashPassword } from '../../../src/plugins/email-password/password.ts'
+import { createPglite } from '../../support/pglite.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { startPostgresAuth } from '../../support/postgres-auth.ts'
 import { POSTGRES_CLIENTS } from '../../support/postgres-clients.ts'
@@ -41,7 +41,7 @@ const CLIENTS = {
   'a Pool of pg': POSTGRES_CLIENTS['a Pool of pg'],
   postgres: POSTGRES_CLIENTS.postgres,
   async PGlite() {
-    const client = await PGlite.create()
+    const client = await createPglite()
     await client.exec(`set default_transaction_isolation = 'repeatable read'`)
     return { client, end: () => client.close() }
   },

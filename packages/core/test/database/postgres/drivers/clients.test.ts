@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
 import { neon } from '@neondatabase/serverless'
 import { ConfigurationError, type SessionKey } from '@sallyport/core'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
@@ -14,6 +13,7 @@ import { type PostgresServer, startPostgres } from '../../../support/embedded-po
 import { eventually } from '../../../support/eventually.ts'
 import { startNeonHttpStub } from '../../../support/neon-http-stub.ts'
 import { PGBOUNCER, startPgBouncer } from '../../../support/pgbouncer.ts'
+import { createPglite } from '../../../support/pglite.ts'
 import { testPostgres } from '../../../support/postgres.ts'
 import { POSTGRES_CLIENTS } from '../../../support/postgres-clients.ts'
 import { reasonOf } from '../../../support/reason-of.ts'
@@ -117,7 +117,7 @@ test('opening a new database prints no notices, which `postgres` logs by default
 })
 
 test('PGlite delivers revocations, and rolls a failed transaction back', async () => {
-  const pool = await PGlite.create()
+  const pool = await createPglite()
   const opened = await openPostgres({ pool })
   const run = async (sql: string) => void (await pool.exec(sql))
   const eve = await storeSession({ run })
