@@ -127,24 +127,15 @@ export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
   const plugins = [...(options.plugins ?? []), own]
   const encryptionKeys = readEncryptionKeys(options.encryptionKeys)
   checkPlugins(plugins)
-  if (typeof signingKeys !== 'function')
-    return {
-      config,
-      signingKeys: readSigningKeys(signingKeys, config),
-      encryptionKeys,
-      definePayload,
-      plugins,
-    }
+  const rest = { config, encryptionKeys, definePayload, plugins }
+  if (typeof signingKeys !== 'function') return { ...rest, signingKeys: readSigningKeys(signingKeys, config) }
   let keys: SigningKeys | null = null
   return {
-    config,
+    ...rest,
     get signingKeys() {
       keys ??= readSigningKeys(signingKeys(), config)
       return keys
     },
-    encryptionKeys,
-    definePayload,
-    plugins,
   }
 }
 
