@@ -9,7 +9,7 @@ import {
   setRole,
   unbanUser,
 } from './manage-users.ts'
-import { ADMIN_ERRORS, type AdminOptions, DEFAULT_ROLES, freshAdmin } from './settings.ts'
+import { ADMIN_ERRORS, type AdminOptions, freshAdmin } from './settings.ts'
 
 export type AdminEndpoints = {
   readonly listUsers: typeof listUsers
@@ -32,8 +32,9 @@ export type AdminEndpoints = {
  */
 export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Record<never, never>> {
   const fresh = freshAdmin(options)
+  const { roles = ['user', 'admin'] } = options
   // For the command line, see `rolesOf`.
-  const ofOperators = { roles: options.roles ?? DEFAULT_ROLES }
+  const ofOperators = { roles }
   return {
     ...ofOperators,
     id: 'admin',
@@ -47,7 +48,7 @@ export function admin(options: AdminOptions = {}): AuthPlugin<AdminEndpoints, Re
       revokeUserSessions,
       banUser: banUser(fresh),
       unbanUser: unbanUser(fresh),
-      setRole: setRole(ofOperators, fresh),
+      setRole: setRole(roles, fresh),
       resetUserFactors: resetUserFactors(fresh),
     },
   }

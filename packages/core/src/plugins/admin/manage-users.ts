@@ -12,7 +12,7 @@ import { deleteSessions } from '../../lifecycle/end-session.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { reject } from '../../protocol/endpoint-error.ts'
 import { ENDPOINTS, type SuccessResponse } from '../../protocol.ts'
-import { type AdminOptions, adminError, DEFAULT_ROLES, type FreshAdmin } from './settings.ts'
+import { adminError, type FreshAdmin } from './settings.ts'
 
 export interface BanUserInput {
   userId: string
@@ -67,7 +67,7 @@ export function unbanUser(fresh: FreshAdmin): Endpoint<{ userId: string }, Succe
 
 /** Sets a user's role, from their next call on. Admins can't change their own, so one admin remains. */
 export function setRole(
-  { roles = DEFAULT_ROLES }: AdminOptions,
+  roles: readonly string[],
   fresh: FreshAdmin,
 ): Endpoint<{ userId: string; role: string }, SuccessResponse, false> {
   return defineEndpoint({

@@ -19,8 +19,6 @@ export interface AdminOptions {
   readonly factor?: Factor
 }
 
-export const DEFAULT_ROLES: readonly string[] = ['user', 'admin']
-
 /** Returns the roles that `admin()` in a definition accepts; null without that plugin. */
 export function rolesOf(plugins: readonly AuthPlugin[]): readonly string[] | null {
   return plugins.find(hasRoles)?.roles ?? null
