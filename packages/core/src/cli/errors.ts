@@ -4,11 +4,16 @@ import { CommanderError } from 'commander'
 import { isAuthError } from '../protocol/errors.ts'
 
 const EXIT_USAGE = 2
-export const EXIT_UNCHANGED = 3
+const EXIT_UNCHANGED = 3
 
 /** Creates the error of a call with wrong arguments, which exits with 2. */
 export function usageError(message: string): CommanderError {
   return new CommanderError(EXIT_USAGE, 'USAGE', message)
+}
+
+/** Creates the error of a call that found nothing to change, which exits with 3. */
+export function unchanged(reason: string): CommanderError {
+  return new CommanderError(EXIT_UNCHANGED, 'NOTHING_CHANGED', `Nothing changed. ${reason}`)
 }
 
 /** Prints why a command failed, and returns the exit code. Never prints a stack. */

@@ -1,4 +1,4 @@
-import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { envFileStore, exists, formatEnv, type KeyStore, keyFileStore } from '../key-file/key-store.ts'
 import {
   addNextKey,
@@ -14,7 +14,7 @@ import { ALGORITHMS, type Algorithm } from '../keys/key-set.ts'
 import { createSigningKey } from '../keys/signing-keys.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { JWT_LIFETIME_SECONDS } from '../protocol.ts'
-import { EXIT_UNCHANGED, usageError } from './errors.ts'
+import { unchanged, usageError } from './errors.ts'
 import { describeKeys, formatTable } from './key-table.ts'
 import { addExamples, positiveInteger } from './options.ts'
 
@@ -156,7 +156,7 @@ function requireInService({ keys, revoked }: KeyRing, kid: string, hasLeaked: bo
       : revoked.some((other) => other.kid === kid)
         ? `${kid} is revoked already.`
         : `Key ${kid} not found. Run "sallyport keys list" for the ids.`
-  throw new CommanderError(EXIT_UNCHANGED, 'NOTHING_CHANGED', `Nothing changed. ${reason}`)
+  throw unchanged(reason)
 }
 
 function printSecrets(ring: KeyRing, { json, prefix }: Place): void {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { ACTOR, addAppOptions, withApp } from './app-database.ts'
-import { usageError } from './errors.ts'
+import { unchanged, usageError } from './errors.ts'
 import { addExamples } from './options.ts'
-import { findUser, print, unchanged } from './user.ts'
+import { findUser, print } from './user.ts'
 
 export function addSessionsCommands(program: Command): void {
   const sessions = program.command('sessions').description('list and revoke sessions')

@@ -1,10 +1,10 @@
-import { type Command, CommanderError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { AuthDefinition } from '../endpoints/definition.ts'
 import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { toIso } from '../session/session-row.ts'
 import { ACTOR, type App, addAppOptions, withApp } from './app-database.ts'
-import { EXIT_UNCHANGED, usageError } from './errors.ts'
+import { unchanged, usageError } from './errors.ts'
 import { formatColumns } from './key-table.ts'
 import { addExamples, positiveInteger } from './options.ts'
 import { readPassword } from './read-password.ts'
@@ -102,10 +102,6 @@ export async function findUser(
 
 /** Converts ASCII letters only: with the Kelvin sign as a `k`, the result may be another user's address. */
 const asStored = (email: string) => email.trim().replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-
-export function unchanged(reason: string): CommanderError {
-  return new CommanderError(EXIT_UNCHANGED, 'NOTHING_CHANGED', `Nothing changed. ${reason}`)
-}
 
 /** Prints rows as JSON or as a table. */
 export function print(command: Command, rows: readonly Readonly<Record<string, string>>[]): void {
