@@ -1,9 +1,9 @@
-import { type Change, readIfExists } from '../changes.ts'
+import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
 import { type Edit, planEdits, sha256 } from '../edits.ts'
 import { newFile, type Steps, scriptCommand } from '../steps.ts'
 import { FILES, ownDatabase } from '../templates.ts'
-import { REPLACED_FILES } from './replaced-files.ts'
+import { REPLACED_FILES, type ReplacedFile } from './replaced-files.ts'
 import { START_FILES } from './templates.ts'
 
 const ROOT_EDIT: Edit = {
@@ -26,32 +26,23 @@ export function planStart({ usesDatabaseUrl, addPackages }: DetectedApp): Steps 
     'src/auth.ts': FILES['auth.ts'],
     'src/context.ts': ownDatabase(START_FILES['src/context.ts'], usesDatabaseUrl),
   }
-  const replaced = planReplaced()
-  const root = planEdits([ROOT_EDIT])
+  const { changes, byHand } = planEdits([...REPLACED_FILES.map(replaceFile), ROOT_EDIT])
   return {
     files: Object.entries(files).map(([path, text]) => newFile(path, text)),
-    edits: [...replaced.changes, ...root.changes],
-    byHand: [
-      ...replaced.byHand,
-      ...root.byHand,
-      'Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.',
-    ],
+    edits: changes,
+    byHand: [...byHand, 'Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.'],
     packages: ['kysely', 'better-sqlite3'],
     command: scriptCommand(addPackages, 'dev'),
   }
 }
 
-/** Replaces the files that are as the scaffold wrote them. The others are left to the user. */
-function planReplaced(): { changes: Change[]; byHand: string[] } {
-  const open = REPLACED_FILES.filter(({ path, after }) => readIfExists(path) !== after)
-  const planned = open.map(({ path, before: expected, after }) => {
-    const before = readIfExists(path)
-    return { path, before, after, isExpected: sha256(before ?? '') === expected }
-  })
+/** Replaces a file that is as the scaffold wrote it. */
+function replaceFile({ path, before: expected, after }: ReplacedFile): Edit {
+  const before = readIfExists(path) ?? ''
   return {
-    changes: planned.flatMap(({ isExpected, ...change }) => (isExpected ? [change] : [])),
-    byHand: planned.flatMap(({ isExpected, path }) =>
-      isExpected ? [] : [`Add the code of docs/tanstack-start.md to ${path}.`],
-    ),
+    path,
+    done: after,
+    replacements: [[sha256(before) === expected ? before : /(?!)/g, after]],
+    byHand: `Add the code of docs/tanstack-start.md to ${path}.`,
   }
 }
