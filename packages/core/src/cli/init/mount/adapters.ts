@@ -8,6 +8,7 @@ import {
   mountSockets,
   OPTIONS,
   ourImport,
+  type Sockets,
   startLines,
 } from './mounting.ts'
 
@@ -40,40 +41,37 @@ export function mountServer(text: string): Mounting | null {
 /** `drain` does more. */
 const CLOSE: Replacement = [/^ *process\.\w+\((['"])SIGTERM\1, \(\) => \w+\.close\(\)\);?\n?/gm, '']
 
-const TRPC_OPTIONS = 'authHandlerOptions, authResponseMeta'
+/** Mounts the auth endpoints on a separate listener, beside the app's adapter. */
+function besideAdapter(sockets: Sockets, replacements: readonly Replacement[]): Mounting {
+  return {
+    replacements: [...replacements, ...sockets.replacements],
+    imports: [LISTENER_IMPORT, ourImport('authHandlerOptions, authResponseMeta', sockets)],
+    usesConfig: sockets.name !== null,
+  }
+}
 
 function mountStandalone(text: string): Mounting | null {
   const sockets = mountSockets(text)
   const server = /^ *(?:export )?const (\w+) = createHTTPServer\(/m.exec(text)?.[1] ?? 'server'
   if (/\bmiddleware\b/.test(text)) return null
-  return {
-    replacements: [
-      [
-        /^( *)(export )?(?:const \w+ = )?createHTTPServer\(\{(\s*)/gm,
-        `$1const listener = ${LISTENER};\n${startLines({ server, sockets: sockets.name })}$1$2const ${server} = createHTTPServer({$3${OPTIONS.replaceAll('$2', '$3')}middleware: (req, res, next) =>$3  req.url?.startsWith('/api/auth/') ? void listener(req, res) : next(),$3`,
-      ],
-      ...sockets.replacements,
+  return besideAdapter(sockets, [
+    [
+      /^( *)(export )?(?:const \w+ = )?createHTTPServer\(\{(\s*)/gm,
+      `$1const listener = ${LISTENER};\n${startLines({ server, sockets: sockets.name })}$1$2const ${server} = createHTTPServer({$3${OPTIONS.replaceAll('$2', '$3')}middleware: (req, res, next) =>$3  req.url?.startsWith('/api/auth/') ? void listener(req, res) : next(),$3`,
     ],
-    imports: [LISTENER_IMPORT, ourImport(TRPC_OPTIONS, sockets)],
-    usesConfig: sockets.name !== null,
-  }
+  ])
 }
 
 function mountHandler(text: string): Mounting | null {
   const sockets = mountSockets(text)
   const server = /^ *(?:export )?const (\w+) = createServer\(\(req, res\)/m.exec(text)?.[1] ?? 'server'
-  return {
-    replacements: [
-      [/(createHTTPHandler\(\{)(\s*)/g, `$1$2${OPTIONS}`],
-      [
-        /^( *)(export )?(?:const \w+ = )?createServer\((async )?\(req, res\) => \{\n( *)/gm,
-        `$1const listener = ${LISTENER};\n${startLines({ server, sockets: sockets.name })}$1$2const ${server} = createServer($3(req, res) => {\n$4if (req.url?.startsWith('/api/auth/')) return void listener(req, res);\n$4`,
-      ],
-      ...sockets.replacements,
+  return besideAdapter(sockets, [
+    [/(createHTTPHandler\(\{)(\s*)/g, `$1$2${OPTIONS}`],
+    [
+      /^( *)(export )?(?:const \w+ = )?createServer\((async )?\(req, res\) => \{\n( *)/gm,
+      `$1const listener = ${LISTENER};\n${startLines({ server, sockets: sockets.name })}$1$2const ${server} = createServer($3(req, res) => {\n$4if (req.url?.startsWith('/api/auth/')) return void listener(req, res);\n$4`,
     ],
-    imports: [LISTENER_IMPORT, ourImport(TRPC_OPTIONS, sockets)],
-    usesConfig: sockets.name !== null,
-  }
+  ])
 }
 
 function mountExpress(text: string): Mounting | null {
@@ -82,42 +80,38 @@ function mountExpress(text: string): Mounting | null {
     text,
   )?.[1]
   const listen: Replacement = [/^( *)app\.listen\(/gm, '$1const server = app.listen(']
-  return {
-    replacements: [
-      [
-        /^( *)((?:export )?const app = express\(\);?\n)/gm,
-        `$1$2$1// Before parsers of bodies, because a body can be read only once.\n$1app.all(/^\\/api\\/auth\\//, ${LISTENER});\n${startLines({ server: named ?? 'server', sockets: sockets.name })}`,
-      ],
-      [/(createExpressMiddleware\(\{)(\s*)/g, `$1$2${OPTIONS}`],
-      ...(named === undefined ? [listen] : []),
-      ...sockets.replacements,
+  return besideAdapter(sockets, [
+    [
+      /^( *)((?:export )?const app = express\(\);?\n)/gm,
+      `$1$2$1// Before parsers of bodies, because a body can be read only once.\n$1app.all(/^\\/api\\/auth\\//, ${LISTENER});\n${startLines({ server: named ?? 'server', sockets: sockets.name })}`,
     ],
-    imports: [LISTENER_IMPORT, ourImport(TRPC_OPTIONS, sockets)],
-    usesConfig: sockets.name !== null,
-  }
+    [/(createExpressMiddleware\(\{)(\s*)/g, `$1$2${OPTIONS}`],
+    ...(named === undefined ? [listen] : []),
+  ])
 }
 
 function mountFastify(text: string): Mounting | null {
   const app = /(\w+)\.register\(fastifyTRPCPlugin,/.exec(text)?.[1] ?? 'app'
   const plugin = /^import (\w+) from ['"]@fastify\/websocket['"]/m.exec(text)?.[1]
-  if ((plugin === undefined && text.includes('useWSS')) || mountSockets(text).name !== null) return null
-  const sockets = plugin === undefined ? null : `${app}.websocketServer`
-  const webSocket: Replacement[] =
+  const ofWs = mountSockets(text)
+  if ((plugin === undefined && text.includes('useWSS')) || ofWs.name !== null) return null
+  const sockets: Sockets =
     plugin === undefined
-      ? []
-      : [
-          [
-            new RegExp(`register\\(${plugin}\\)`, 'g'),
-            `register(${plugin}, { options: webSocketOptions(authConfig) })`,
+      ? ofWs
+      : {
+          name: `${app}.websocketServer`,
+          replacements: [
+            [
+              new RegExp(`register\\(${plugin}\\)`, 'g'),
+              `register(${plugin}, { options: webSocketOptions(authConfig) })`,
+            ],
           ],
-        ]
-  return {
-    replacements: [
-      ...webSocket,
-      [/(trpcOptions: \{)(\s*)/g, `$1$2${OPTIONS}`],
-      [
-        /^( *)((?:await )?\w+\.register\(fastifyTRPCPlugin,)/gm,
-        `${startLines({ server: `${app}.server`, sockets })}$1const listener = ${LISTENER};
+        }
+  return besideAdapter(sockets, [
+    [/(trpcOptions: \{)(\s*)/g, `$1$2${OPTIONS}`],
+    [
+      /^( *)((?:await )?\w+\.register\(fastifyTRPCPlugin,)/gm,
+      `${startLines({ server: `${app}.server`, sockets: sockets.name })}$1const listener = ${LISTENER};
 $1${app}.register(async (routes) => {
 $1  // Fastify must not read the bodies.
 $1  routes.removeAllContentTypeParsers();
@@ -128,9 +122,6 @@ $1    void listener(request.raw, reply.raw);
 $1  });
 $1});
 $1$2`,
-      ],
     ],
-    imports: [LISTENER_IMPORT, ourImport(TRPC_OPTIONS, { name: sockets })],
-    usesConfig: sockets !== null,
-  }
+  ])
 }

@@ -9,9 +9,11 @@ export interface Mounting {
   readonly usesConfig: boolean
 }
 
-/** The WebSocket server of an app: its name, or null without one. */
+/** The WebSocket server of an app. */
 export interface Sockets {
+  /** Null without one. */
   readonly name: string | null
+  readonly replacements: readonly Replacement[]
 }
 
 export const LISTENER_IMPORT = "import { getRequestListener } from '@hono/node-server';\n"
@@ -53,7 +55,7 @@ const indentOf = (text: string) => text.search(/[^ \t]|$/)
 const named = (member: string, name: string) => (member === name ? name : `${member}: ${name}`)
 
 /** Checks the origin of upgrades, and limits sockets and batches. */
-export function mountSockets(text: string): Sockets & { replacements: readonly Replacement[] } {
+export function mountSockets(text: string): Sockets {
   if (!/WebSocketServer|applyWSSHandler/.test(text)) return { name: null, replacements: [] }
   const name = /const (\w+) = new WebSocketServer\(/.exec(text)?.[1] ?? 'sockets'
   return {
