@@ -1,26 +1,20 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
 import type { D1Client, SqliteClient, SqliteSource } from './connections/client.ts'
-import { openFile, openSiblings, toPath } from './connections/connect.ts'
+import { type ConnectOptions, openFile, openSiblings, toPath } from './connections/connect.ts'
 import { d1Driver } from './d1-driver.ts'
 import type { SqliteDriver, SqliteStoreDriver } from './driver.ts'
 import { libsqlDriver } from './libsql-driver.ts'
 import { syncDriver } from './sync-driver.ts'
 
-export interface DriverOptions {
-  readonly busyTimeoutMs: number
-  /** Whether a file that is opened by its URL is switched to WAL. */
-  readonly wal: boolean
-}
-
 /** Opens a database. The kind of a client is recognized by its members, so no driver is imported. */
-export function openDriver(source: SqliteSource, options: DriverOptions): Promise<SqliteDriver>
+export function openDriver(source: SqliteSource, options: ConnectOptions): Promise<SqliteDriver>
 export function openDriver(
   source: SqliteSource<SqliteClient | D1Client>,
-  options: DriverOptions,
+  options: ConnectOptions,
 ): Promise<SqliteDriver | SqliteStoreDriver>
 export async function openDriver(
   source: SqliteSource<SqliteClient | D1Client>,
-  options: DriverOptions,
+  options: ConnectOptions,
 ): Promise<SqliteDriver | SqliteStoreDriver> {
   if (typeof source === 'string') return syncDriver(await openFile(toPath(source), options), options)
   const { client } = source
