@@ -1,7 +1,7 @@
 import { type AddedColumns, NO_COLUMNS, storedColumns } from '../../session/added-columns.ts'
 import type { MappingOptions } from '../database.ts'
 import type { ColumnNames, Expected } from './inspect.ts'
-import { INTERNAL_SCHEMA, type InternalNames, prefixed } from './internal-tables.ts'
+import { INTERNAL_SCHEMA, type InternalNames, storedName } from './internal-tables.ts'
 import { namesOf, quote } from './mapping.ts'
 import { fullName, ownMapping, type RenamedTables } from './own-names.ts'
 import { postgresTriggers, type WatchedColumns } from './postgres-triggers.ts'
@@ -82,12 +82,12 @@ export function columnNames(tables: Tables, names?: RenamedTables): ColumnNames 
 }
 
 /** Returns the columns of our internal tables by their names in the database. */
-function internalColumns({ engine, schema }: InternalNames): ColumnNames {
+function internalColumns(internal: InternalNames): ColumnNames {
   return Object.fromEntries(
-    Object.entries(columnNames(INTERNAL_TABLES)).map(([name, columns]) => {
-      const table = name.slice(INTERNAL_SCHEMA.length + 1)
-      return [engine === 'sqlite' ? prefixed(table) : `${schema}.${table}`, columns]
-    }),
+    Object.entries(columnNames(INTERNAL_TABLES)).map(([name, columns]) => [
+      storedName(internal, name.slice(INTERNAL_SCHEMA.length + 1)),
+      columns,
+    ]),
   )
 }
 

@@ -19,8 +19,13 @@ export interface InternalNames {
 }
 
 /** Returns the quoted name of an internal table for raw SQL. */
-export function internalTable({ engine, schema }: InternalNames, table: InternalTable): string {
-  return engine === 'sqlite' ? quote(prefixed(table)) : quote(`${schema}.${table}`)
+export function internalTable(internal: InternalNames, table: InternalTable): string {
+  return quote(storedName(internal, table))
+}
+
+/** Returns the name of an internal table with its schema or prefix. */
+export function storedName({ engine, schema }: InternalNames, table: string): string {
+  return engine === 'sqlite' ? prefixed(table) : `${schema}.${table}`
 }
 
 /** Returns the name of an internal table in SQLite. */

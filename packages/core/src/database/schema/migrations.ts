@@ -66,12 +66,8 @@ export async function migrate(
   dialect: MigrationDialect,
   { owner, migrations, tables = [] }: MigrationList = CORE,
 ): Promise<MigrationReport> {
-  const newer = await newerMigrations(db, {
-    engine: dialect.engine,
-    schema: dialect.schema,
-    table: migrationTableOf(owner),
-    known: Object.keys(migrations),
-  })
+  const table = migrationTableOf(owner)
+  const newer = await newerMigrations(db, dialect, { table, known: Object.keys(migrations) })
   const migrator = (executor: AuthKysely) =>
     new Migrator({
       db: executor,
@@ -93,8 +89,7 @@ export async function migrate(
   // A start doesn't wait for another process that writes.
   if (isCurrent && !(await mustRepeat(db))) return { applied: [] }
   const change = async (trx: AuthKysely) => {
-    if (await mustRepeat(trx))
-      await sql`delete from ${sql.table(`${INTERNAL_SCHEMA}.${migrationTableOf(owner)}`)}`.execute(trx)
+    if (await mustRepeat(trx)) await sql`delete from ${sql.table(`${INTERNAL_SCHEMA}.${table}`)}`.execute(trx)
     const { error, results = [] } = await migrator(trx).migrateToLatest()
     if (error !== undefined) throw error
     const applied = results.filter(({ status }) => status === 'Success')
