@@ -19,7 +19,7 @@ export interface Finished {
   readonly cookies: readonly string[]
 }
 
-type NewFlow = Pick<Flow, 'purpose' | 'redirectTo' | 'errorTo' | 'codeChallenge'> &
+export type NewFlow = Pick<Flow, 'purpose' | 'redirectTo' | 'errorTo' | 'codeChallenge'> &
   Partial<Pick<Flow, 'userId' | 'sessionId' | 'version'>> & { remembered?: boolean }
 
 interface FlowSecrets {
@@ -38,7 +38,7 @@ export interface StartedFlow extends FlowSecrets {
  * sign-in of another person; or to the app that has the verifier of `codeChallenge`.
  */
 export async function createFlow(
-  { remembered = true, ...fields }: NewFlow,
+  fields: NewFlow,
   provider: Provider,
   { config, change }: EndpointContext,
 ): Promise<StartedFlow> {
@@ -47,8 +47,8 @@ export async function createFlow(
   const createdAt = config.now()
   const expiresAt = new Date(createdAt.getTime() + FLOW_SECONDS * 1000)
   const flow = {
-    ...{ userId: null, sessionId: null, version: null, personName: null, ...fields },
-    ...{ id: await hashSecret(state), provider: provider.id, salt, remembered },
+    ...{ userId: null, sessionId: null, version: null, remembered: true, personName: null, ...fields },
+    ...{ id: await hashSecret(state), provider: provider.id, salt },
     browser: isOfApp ? null : await hashSecret(secret),
     ...{ expiresAt, createdAt },
   }

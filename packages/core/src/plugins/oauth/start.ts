@@ -13,7 +13,7 @@ import { ENDPOINTS } from '../../protocol.ts'
 import { countAddress } from './attempts.ts'
 import { toAuthorizationUrl } from './authorization-url.ts'
 import { oauthError } from './errors.ts'
-import { createFlow } from './flow.ts'
+import { createFlow, type NewFlow } from './flow.ts'
 import { requireTarget, resolveTarget } from './redirect-target.ts'
 import type { Settings } from './settings.ts'
 
@@ -64,7 +64,7 @@ export function signInOauth(settings: Settings): Endpoint<SignInOauthInput, Oaut
       codeChallenge: challenge,
     }),
     output,
-    async run({ rememberMe: remembered, codeChallenge = null, ...input }, context) {
+    async run({ rememberMe: remembered = true, codeChallenge = null, ...input }, context) {
       await countAddress('start', context, settings)
       // Without cookies, only the verifier ties the sign-in to its app.
       if (context.sessionTransport === 'header' && codeChallenge === null) throw invalid('codeChallenge')
@@ -125,16 +125,9 @@ async function requireOwner(context: AuthorizedContext, { limits }: Settings) {
   return { userId, sessionId, version }
 }
 
-type Beginning = Pick<
-  Parameters<typeof createFlow>[0],
-  'purpose' | 'codeChallenge' | 'userId' | 'sessionId' | 'version'
-> & {
-  remembered?: boolean | undefined
-}
-
 async function begin(
   input: BeginOauthInput,
-  { remembered = true, ...beginning }: Beginning,
+  beginning: Omit<NewFlow, 'redirectTo' | 'errorTo'>,
   context: EndpointContext,
   { providers, redirects }: Settings,
 ) {
@@ -154,7 +147,7 @@ async function begin(
     input.errorTo === undefined ? (caller ?? redirectTo) : requireTarget('errorTo', input.errorTo, targets)
   // Before the row exists: the provider may not respond.
   const metadata = await provider.connect()
-  const flow = await createFlow({ ...beginning, remembered, redirectTo, errorTo }, provider, context)
+  const flow = await createFlow({ ...beginning, redirectTo, errorTo }, provider, context)
   const url = await toAuthorizationUrl(metadata, flow, { provider, config, purpose: beginning.purpose })
   return { body: { url: url.href }, cookies: flow.cookies }
 }
