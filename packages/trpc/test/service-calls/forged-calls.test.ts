@@ -102,66 +102,26 @@ async function forge(
 
 /** Replayed calls, reused keys, and users without a valid session. */
 const FURTHER: readonly Kind[] = [
-  async (source) => {
-    const call = genuine(source, { paths: OWN, type: 'query' })
-    const node = anyNode(source)
-    return [
-      await attempt('control, sent again later', { call, node, source }),
-      await attempt('query sent to its node again', {
-        call,
-        node,
-        source,
-        expected: REPLAYED,
-        executions: 1,
-      }),
-    ]
-  },
-  async (source) => {
-    const call = genuine(source, { type: 'mutation' })
-    const node = anyNode(source)
-    return [
-      await attempt('control, sent again later', { call, node, source }),
-      await attempt('mutation sent to its node again', {
-        call,
-        node,
-        source,
-        expected: REPLAYED,
-        executions: 1,
-      }),
-    ]
-  },
-  async (source) => {
-    const call = genuine(source, { type: 'mutation' })
-    const [first, second] = source.chance(0.5) ? scene.nodes : ([scene.nodes[1], scene.nodes[0]] as const)
-    return [
-      await attempt('control, sent again later', { call, node: first, source }),
-      await attempt('mutation sent to another node again', {
-        call,
-        node: second,
-        source,
-        expected: REPLAYED,
-        executions: 1,
-      }),
-    ]
-  },
-  async (source) => {
-    const call = genuine(source, { type: 'mutation' })
-    const index = source.pick([0, 1] as const)
-    const before = await attempt('control, sent again later', { call, node: scene.nodes[index], source })
-    // A restart costs more than everything else together.
-    if (source.chance(0.2)) await scene.restart(index)
-    const node = scene.nodes[index]
-    return [
-      before,
-      await attempt('mutation sent again after a restart', {
-        call,
-        node,
-        source,
-        expected: REPLAYED,
-        executions: 1,
-      }),
-    ]
-  },
+  (source) =>
+    replay('query sent to its node again', { call: genuine(source, { paths: OWN, type: 'query' }), source }),
+  (source) =>
+    replay('mutation sent to its node again', { call: genuine(source, { type: 'mutation' }), source }),
+  (source) =>
+    replay('mutation sent to another node again', {
+      call: genuine(source, { type: 'mutation' }),
+      source,
+      between: (index) => (index === 0 ? 1 : 0),
+    }),
+  (source) =>
+    replay('mutation sent again after a restart', {
+      call: genuine(source, { type: 'mutation' }),
+      source,
+      async between(index) {
+        // A restart costs more than everything else together.
+        if (source.chance(0.2)) await scene.restart(index)
+        return index
+      },
+    }),
   async (source) => {
     const call = genuine(source, { type: 'mutation' })
     const answers = await Promise.all(scene.nodes.map((node) => sendTo(node, call, source)))
@@ -179,14 +139,8 @@ const FURTHER: readonly Kind[] = [
     const second = genuine(source, { paths: MUTATIONS, idempotencyKey })
     const expected = { status: 409, code: 'KEY_REUSED' }
     return [
-      await attempt('control, whose key is reused', { call: first, node: anyNode(source), source }),
-      await attempt('key of another call', {
-        call: second,
-        node: anyNode(source),
-        source,
-        expected,
-        executions: 0,
-      }),
+      await attempt('control, whose key is reused', { call: first, source }),
+      await attempt('key of another call', { call: second, source, expected, executions: 0 }),
     ]
   },
   async (source) => {
@@ -197,15 +151,7 @@ const FURTHER: readonly Kind[] = [
       idempotencyKey,
     })
     const expected = { status: 500, code: 'configuration' }
-    return [
-      await attempt('key for a built-in function', {
-        call,
-        node: anyNode(source),
-        source,
-        expected,
-        executions: 0,
-      }),
-    ]
+    return [await attempt('key for a built-in function', { call, source, expected, executions: 0 })]
   },
   ...ENDINGS.map(
     ({ name, status, code }): Kind =>
@@ -215,7 +161,6 @@ const FURTHER: readonly Kind[] = [
         return [
           await attempt(`on behalf of one who ${name}`, {
             call,
-            node: anyNode(source),
             source,
             expected: { status, code },
             executions: 0,
@@ -229,43 +174,31 @@ const FURTHER: readonly Kind[] = [
     const call = genuine(source, { actor })
     const expected = { status: 401, code: 'TOKEN_INVALID' }
     return [
-      await attempt('on behalf of a user whose key was removed', {
-        call,
-        node: anyNode(source),
-        source,
-        expected,
-        executions: 0,
-      }),
+      await attempt('on behalf of a user whose key was removed', { call, source, expected, executions: 0 }),
     ]
   },
 ]
 
 const CONTROLS: readonly Kind[] = [
-  async (source) => [await attempt('control', { call: genuine(source), node: anyNode(source), source })],
+  async (source) => [await attempt('control', { call: genuine(source), source })],
   async (source) => {
     const actor = { ...actors.counts, kid: scene.keys.users.kid }
-    return [
-      await attempt('control on behalf of a user', {
-        call: genuine(source, { actor }),
-        node: anyNode(source),
-        source,
-      }),
-    ]
+    return [await attempt('control on behalf of a user', { call: genuine(source, { actor }), source })]
   },
   async (source) => {
     // The caller's clock is ahead or behind by the maximum.
     const skew = source.pick([30, 29, -29])
     const call = genuine(source, { now: Math.floor(time / 1000) * 1000 + skew * 1000 })
-    return [await attempt('control by another clock', { call, node: anyNode(source), source })]
+    return [await attempt('control by another clock', { call, source })]
   },
   async (source) => {
     const idempotencyKey = source.bytes(8).toString('hex')
     const call = genuine(source, { paths: MUTATIONS, idempotencyKey })
     const again = { ...call, claims: { ...call.claims, jti: source.bytes(16).toString('hex') } }
     return [
-      await attempt('control with a key', { call, node: anyNode(source), source }),
+      await attempt('control with a key', { call, source }),
       // Another token for the same call gets the stored result, on any node.
-      await attempt('control with the same key', { call: again, node: anyNode(source), source }),
+      await attempt('control with the same key', { call: again, source }),
     ]
   },
   async (source) => {
@@ -273,25 +206,39 @@ const CONTROLS: readonly Kind[] = [
     const common = { paths: MUTATIONS, idempotencyKey }
     const actor = { ...actors.counts, kid: scene.keys.users.kid }
     return [
-      await attempt('control with a key', { call: genuine(source, common), node: anyNode(source), source }),
+      await attempt('control with a key', { call: genuine(source, common), source }),
       await attempt('control with the key of another user', {
         call: genuine(source, { ...common, actor }),
-        node: anyNode(source),
         source,
       }),
     ]
   },
 ]
 
+/** Sends a call that runs, and again to the node that `between` returns, which rejects it. */
+async function replay(
+  kind: string,
+  {
+    call,
+    source,
+    between = (index) => index,
+  }: { call: Call; source: Random; between?: (index: 0 | 1) => 0 | 1 | Promise<0 | 1> },
+): Promise<Attempt[]> {
+  const index = source.pick([0, 1] as const)
+  const first = await attempt('control, sent again later', { call, source, node: scene.nodes[index] })
+  const node = scene.nodes[await between(index)]
+  return [first, await attempt(kind, { call, source, node, expected: REPLAYED, executions: 1 })]
+}
+
 async function attempt(
   kind: string,
   {
     call,
-    node,
     source,
+    node = anyNode(source),
     expected = EXECUTED,
     executions = 1,
-  }: { call: Call; node: ServiceNode; source: Random; expected?: CallAnswer; executions?: 0 | 1 },
+  }: { call: Call; source: Random; node?: ServiceNode; expected?: CallAnswer; executions?: 0 | 1 },
 ): Promise<Attempt> {
   return { kind, call, answer: await sendTo(node, call, source), expected, executions }
 }
