@@ -54,6 +54,8 @@ export interface OrganizationAuth extends Pick<Auth<Plugins>, 'api' | 'handler' 
   insertMember(organizationId: string, userId: string, role: string): Promise<void>
   /** Creates an organization with an owner, an admin, and a member, whose active organization it is. */
   createCompany(): Promise<Company>
+  /** Returns a member's stored role; null for others. */
+  roleOf(organizationId: string, person: Pick<OrganizationPerson, 'userId'>): Promise<string | null>
   /** Returns the organization and role that Step 2 reads. */
   activeOf(person: SessionKey): Promise<[id: string | null, role: string | null]>
 }
@@ -165,6 +167,15 @@ export async function startOrganizationAuth(
         await api.setActiveOrganization({ organizationId: id, request: person.request })
       }
       return { id, owner, admin, member }
+    },
+    async roleOf(organizationId, { userId }) {
+      const row = await db
+        .selectFrom('member')
+        .select('role')
+        .where('organizationId', '=', organizationId)
+        .where('userId', '=', userId)
+        .executeTakeFirst()
+      return row?.role ?? null
     },
     async activeOf(person) {
       const session = await database.sessions.findSession(person)

@@ -5,7 +5,6 @@ import { withOwnTables } from '../../../src/plugins/organization/tables.ts'
 import { codeOf } from '../../support/code-of.ts'
 import {
   type Company,
-  type OrganizationAuth,
   type OrganizationPerson,
   startOrganizationAuth,
 } from '../../support/organization-auth.ts'
@@ -27,20 +26,6 @@ async function outcomes(calls: readonly Promise<unknown>[]): Promise<string[]> {
 async function outcome(call: Promise<unknown>): Promise<string> {
   const [settled] = await Promise.allSettled([call])
   return settled?.status === 'fulfilled' ? 'done' : codeOf(call)
-}
-
-async function roleOf(
-  { db }: OrganizationAuth,
-  organizationId: string,
-  { userId }: OrganizationPerson,
-): Promise<string | null> {
-  const row = await db
-    .selectFrom('member')
-    .select('role')
-    .where('organizationId', '=', organizationId)
-    .where('userId', '=', userId)
-    .executeTakeFirst()
-  return row?.role ?? null
 }
 
 describe.each([
@@ -82,7 +67,7 @@ describe.each([
   ])('one of two owners who $what remains', async ({ end, rejection }) => {
     const company = await twoOwners()
     expect(await outcomes(company.owners.map((owner) => end(company.id, owner)))).toEqual([rejection, 'done'])
-    const roles = await Promise.all(company.owners.map((owner) => roleOf(auth, company.id, owner)))
+    const roles = await Promise.all(company.owners.map((owner) => auth.roleOf(company.id, owner)))
     expect(roles.filter((role) => role === 'owner')).toHaveLength(1)
   })
 
@@ -95,7 +80,7 @@ describe.each([
       'ORGANIZATION_NOT_FOUND',
       'done',
     ])
-    const roles = await Promise.all(owners.map((owner) => roleOf(auth, id, owner)))
+    const roles = await Promise.all(owners.map((owner) => auth.roleOf(id, owner)))
     expect(roles.sort()).toEqual([null, 'owner'].sort())
   })
 
@@ -155,7 +140,7 @@ describe.each([
     const organizationIds = [await found(people[0]), await found(people[1])] as const
     for (const organizationId of organizationIds) {
       for (const person of people) {
-        const role = await roleOf(auth, organizationId, person)
+        const role = await auth.roleOf(organizationId, person)
         if (role === null)
           await auth.insertMember(organizationId, person.userId, pick(['owner', 'admin', 'member']))
       }
@@ -199,7 +184,7 @@ describe.each([
     }
     for (const person of people) {
       const [id, role] = await auth.activeOf(person)
-      if (id !== null) expect(role).toBe(await roleOf(auth, id, person))
+      if (id !== null) expect(role).toBe(await auth.roleOf(id, person))
     }
   })
 })

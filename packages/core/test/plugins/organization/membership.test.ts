@@ -11,7 +11,7 @@ import {
 import { post } from '../../support/requests.ts'
 
 const auth = await startOrganizationAuth({ roles: ['billing'] })
-const { api, db } = auth
+const { api, db, roleOf } = auth
 
 interface Staff extends Company {
   readonly billing: OrganizationPerson
@@ -34,16 +34,6 @@ async function createStaff(): Promise<Staff> {
     otherAdmin: await join('admin'),
     outsider: await auth.createPerson(),
   }
-}
-
-async function roleOf(organizationId: string, { userId }: OrganizationPerson): Promise<string | null> {
-  const row = await db
-    .selectFrom('member')
-    .select('role')
-    .where('organizationId', '=', organizationId)
-    .where('userId', '=', userId)
-    .executeTakeFirst()
-  return row?.role ?? null
 }
 
 type Act = (staff: Staff, caller: OrganizationPerson) => Promise<unknown>
