@@ -1,7 +1,7 @@
 import { authenticate, type Identity, isAuthError, type Reason, verifyJwt } from '@sallyport/core'
+import type { Named } from '../support/insert-rows.ts'
 import { carry, delivered } from './carry.ts'
 import type { Costs } from './costs.ts'
-import type { HostileSession } from './create-sessions.ts'
 import type { Generator } from './generators.ts'
 import { type Expected, isGenuine, passesCheapChecks } from './independent-check.ts'
 import type { Random } from './random.ts'
@@ -142,6 +142,6 @@ async function send<Result>(
   }
 }
 
-function isFor(identity: Identity | null | undefined, session: HostileSession): boolean {
+function isFor(identity: Identity | null | undefined, session: Named): boolean {
   return identity?.userId === session.userId && identity.sessionId === session.sessionId
 }

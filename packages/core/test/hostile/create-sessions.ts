@@ -1,11 +1,6 @@
 import type { TestAuth } from '@sallyport/core/testing'
+import { insertSession, insertUser, type Named } from '../support/insert-rows.ts'
 import type { Random } from './random.ts'
-
-/** A session and its user. */
-export interface HostileSession {
-  readonly sessionId: string
-  readonly userId: string
-}
 
 const USERS = 8
 
@@ -16,71 +11,23 @@ const USERS = 8
 export async function createSessions(
   auth: TestAuth,
   random: Random,
-): Promise<{ live: HostileSession[]; ended: HostileSession[] }> {
-  const live: HostileSession[] = []
-  const ended: HostileSession[] = []
+): Promise<{ live: Named[]; ended: Named[] }> {
+  const live: Named[] = []
+  const ended: Named[] = []
+  const at = auth.clock.now()
+  const tomorrow = new Date(at.getTime() + 86_400_000)
   for (let user = 0; user < USERS; user++) {
     const userId = uuid(random)
-    await insertUser(auth, userId)
+    await insertUser(auth.db, userId, { role: 'admin', at })
     const first = { userId, sessionId: uuid(random) }
     const others = [uuid(random), uuid(random)].map((sessionId) => ({ userId, sessionId }))
-    for (const session of [first, ...others]) await insertSession(auth, session, random)
+    for (const session of [first, ...others]) await insertSession(auth.db, session, tomorrow, at)
     const ending = { ...first, token: '', version: 1, issuer: '', sessionCookie: '', cookie: '' }
     await (user === 0 ? auth.expireSession(ending) : auth.revoke(ending))
     ended.push(first)
     live.push(...others)
   }
   return { live, ended }
-}
-
-async function insertUser({ db, clock }: TestAuth, id: string): Promise<void> {
-  const now = clock.now()
-  await db
-    .insertInto('user')
-    .values({
-      id,
-      name: 'Test User',
-      email: `${id}@example.com`,
-      emailVerified: false,
-      image: null,
-      role: 'admin',
-      banned: false,
-      banReason: null,
-      banExpires: null,
-      createdAt: now,
-      updatedAt: now,
-    })
-    .execute()
-}
-
-async function insertSession(
-  { db, clock }: TestAuth,
-  { sessionId, userId }: HostileSession,
-  random: Random,
-): Promise<void> {
-  const now = clock.now()
-  await db
-    .insertInto('session')
-    .values({
-      id: sessionId,
-      token: `sha256:${random.bytes(32).toString('hex')}`,
-      userId,
-      ipAddress: null,
-      userAgent: null,
-      expiresAt: new Date(now.getTime() + 86_400_000),
-      remembered: true,
-      previousToken: null,
-      rotatedAt: null,
-      tokenFamily: null,
-      version: 1,
-      provedVersion: 1,
-      issuer: null,
-      lastAuthenticatedAt: now,
-      lastSeenAt: now,
-      createdAt: now,
-      updatedAt: now,
-    })
-    .execute()
 }
 
 function uuid(random: Random): string {

@@ -1,4 +1,4 @@
-import type { HostileSession } from './create-sessions.ts'
+import type { Named } from '../support/insert-rows.ts'
 import type { Random } from './random.ts'
 import type { Target } from './target.ts'
 
@@ -12,7 +12,7 @@ const FURTHER_CLAIMS: readonly ((random: Random) => string)[] = [
 ]
 
 /** Creates a valid token of any length. */
-export function sealControl(session: HostileSession, random: Random, target: Target): string {
+export function sealControl(session: Named, random: Random, target: Target): string {
   const key = random.pick(target.ownKeys)
   const claims = JSON.stringify(target.claims(session)).slice(0, -1)
   return key.seal(target.header(key), `${claims}${random.pick(FURTHER_CLAIMS)(random)}}`)

@@ -8,12 +8,13 @@ import {
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { createLiveKeys } from '../../src/keys/live-keys.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
-import { createSessions, type HostileSession } from './create-sessions.ts'
+import type { Named } from '../support/insert-rows.ts'
+import { createSessions } from './create-sessions.ts'
 import { createHostileKey, type HostileKey } from './hostile-key.ts'
 import { createRandom } from './random.ts'
 
 /** The claims of a valid token. */
-export interface OwnClaims extends HostileSession {
+export interface OwnClaims extends Named {
   readonly iss: string
   readonly aud: string
   readonly sub: string
@@ -28,7 +29,7 @@ export interface GenuineToken {
   readonly token: string
   readonly segments: readonly [header: string, payload: string, signature: string]
   readonly key: HostileKey
-  readonly session: HostileSession
+  readonly session: Named
 }
 
 /** The server under attack, and all that its attackers could obtain. The same for the same seed. */
@@ -44,15 +45,15 @@ export interface Target {
   readonly strangers: readonly [ed25519: HostileKey, es256: HostileKey]
   /** The key of the other issuer that the wide gate trusts. */
   readonly trustedKey: HostileKey
-  readonly live: readonly HostileSession[]
+  readonly live: readonly Named[]
   /** Sessions that were revoked, and one that has expired. */
-  readonly ended: readonly HostileSession[]
+  readonly ended: readonly Named[]
   /** Valid tokens for the generators to alter. */
   readonly tokens: readonly GenuineToken[]
   /** Returns the header of a valid token. */
   header(key: HostileKey): { alg: string; typ: string; kid: string }
   /** Returns the claims of a valid token. */
-  claims(session: HostileSession): OwnClaims
+  claims(session: Named): OwnClaims
   /** Opens a gate with a separate cache and counter. */
   openGate(options?: Pick<AuthConfigOptions, 'trustedIssuers'>): Gate
   /** Opens a gate like {@link Target.openGate} that also accepts tokens of another issuer. */
@@ -83,7 +84,7 @@ export async function createTarget(seed: string, { databaseUrl = ':memory:' } = 
   const jwks = await rotatedKeys(ownKeys, retiredKeys)
 
   const header = ({ alg, kid }: HostileKey) => ({ alg, typ: 'at+jwt', kid })
-  const claims = ({ userId, sessionId }: HostileSession) => {
+  const claims = ({ userId, sessionId }: Named) => {
     const iat = Math.floor(now.getTime() / 1000) - random.below(600)
     const jti = random.bytes(16).toString('hex')
     return {

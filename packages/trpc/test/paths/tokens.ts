@@ -5,7 +5,7 @@ import { createLiveKeys, type LiveKeys } from '../../../core/src/keys/live-keys.
 import { createHostileKey, type HostileKey } from '../../../core/test/hostile/hostile-key.ts'
 import type { Random } from '../../../core/test/hostile/random.ts'
 import { toSegment } from '../../../core/test/support/forge-token.ts'
-import type { Named } from './rows.ts'
+import type { Named } from '../../../core/test/support/insert-rows.ts'
 import type { JwtFacts } from './state.ts'
 
 /** The server's keys, its former ones, and those it never had. */

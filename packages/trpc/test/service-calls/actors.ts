@@ -1,7 +1,7 @@
 import type { AuthTables } from '@sallyport/core/auth'
 import type { Kysely } from 'kysely'
 import type { Random } from '../../../core/test/hostile/random.ts'
-import { insertSession, insertUser, type Named } from '../paths/rows.ts'
+import { insertSession, insertUser, type Named } from '../../../core/test/support/insert-rows.ts'
 
 /** How a user's session may have ended, and the reason for the rejection of calls on the user's behalf. */
 export const ENDINGS = [

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { HostileKey } from '../../../core/test/hostile/hostile-key.ts'
 import type { Random } from '../../../core/test/hostile/random.ts'
-import type { Named } from '../paths/rows.ts'
+import type { Named } from '../../../core/test/support/insert-rows.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import type { ServiceNode } from './open-nodes.ts'
 

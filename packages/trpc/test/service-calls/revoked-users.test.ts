@@ -15,7 +15,7 @@ import {
 } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { insertUser } from '../paths/rows.ts'
+import { insertUser } from '../../../core/test/support/insert-rows.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 

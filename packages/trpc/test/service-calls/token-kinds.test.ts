@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRandom } from '../../../core/test/hostile/random.ts'
+import type { Named } from '../../../core/test/support/insert-rows.ts'
 import { openPathsApp, type PathsApp } from '../paths/open-app.ts'
-import type { Named } from '../paths/rows.ts'
 import { insertVisitor } from '../paths/scene.ts'
 import { createKeys, type Keys, mint } from '../paths/tokens.ts'
 import { createWays, type Way } from '../paths/ways.ts'

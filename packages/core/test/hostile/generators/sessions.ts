@@ -1,4 +1,4 @@
-import type { HostileSession } from '../create-sessions.ts'
+import type { Named } from '../../support/insert-rows.ts'
 import type { Random } from '../random.ts'
 import type { Target } from '../target.ts'
 
@@ -32,7 +32,7 @@ export function nameAnotherSession(random: Random, target: Target): string {
   return key.seal(target.header(key), target.claims(anotherSession(random, target)))
 }
 
-function anotherSession(random: Random, { live, ended }: Target): HostileSession {
+function anotherSession(random: Random, { live, ended }: Target): Named {
   const one = random.pick(live)
   switch (random.below(5)) {
     case 0:

@@ -13,9 +13,8 @@ type Tables = Kysely<AuthTables>
 export async function insertUser(
   tables: Tables,
   id: string,
-  { role = 'user', banned = false }: { role?: string; banned?: boolean } = {},
+  { role = 'user', banned = false, at = new Date(0) }: { role?: string; banned?: boolean; at?: Date } = {},
 ): Promise<void> {
-  const at = new Date(0)
   await tables
     .insertInto('user')
     .values({
@@ -39,8 +38,8 @@ export async function insertSession(
   tables: Tables,
   { userId, sessionId }: Named,
   expiresAt: Date,
+  at: Date = new Date(0),
 ): Promise<void> {
-  const at = new Date(0)
   await tables
     .insertInto('session')
     .values({
