@@ -32,15 +32,10 @@ export function rejectBanned(
 
   return {
     findSession(key) {
+      const decide = (session: StoredSession | null) => (session === null ? rejectUser(key) : check(session))
       const found = sessions.findSession(key)
       // Without a promise, because most sessions are found and some drivers return at once.
-      if (found === null) return rejectUser(key)
-      if (isSession(found)) return check(found)
-      return found.then((session) => (session === null ? rejectUser(key) : check(session)))
+      return found !== null && 'then' in found ? found.then(decide) : decide(found)
     },
   }
-}
-
-function isSession(found: StoredSession | Promise<StoredSession | null>): found is StoredSession {
-  return !('then' in found)
 }
