@@ -1,6 +1,7 @@
 import { type AuthConfig, AuthError, ConfigurationError } from '@sallyport/core'
 import { authStore, readCredentials } from '@sallyport/core/internal/server'
 import { type AuthHandle, authCall, authRequest } from '../server/auth-handle.ts'
+import { boundMethods } from '../server/bound-methods.ts'
 import type { AuthContext } from '../server/context.ts'
 import { reportError, toTRPCError, withStatus } from '../server/errors.ts'
 import { callerHeaders } from './caller-headers.ts'
@@ -28,25 +29,14 @@ export function createGetAuth<Api extends object>(
   source: BetterAuthSource,
   config: AuthConfig,
 ): (ctx: AuthContext) => { readonly api: BoundBetterAuthApi<Api> } {
-  const handles = new WeakMap<object, AuthHandle>()
-  // The methods are created once, as a prototype, so binding a request costs one object.
-  const methods = {}
-  for (const [name, endpoint] of Object.entries(api)) {
-    if (typeof endpoint !== 'function') continue
-    Object.defineProperty(methods, name, {
-      enumerable: true,
-      // A destructured method stays bound to its request.
-      get(this: object) {
-        const auth = handles.get(this)
-        return auth && ((input?: object) => call(endpoint, { name, input, auth, source, config }))
-      },
-    })
-  }
-  return (ctx) => {
-    const bound = Object.create(methods)
-    handles.set(bound, ctx.auth)
-    return { api: bound }
-  }
+  const methods = Object.entries(api).flatMap(([name, endpoint]) => {
+    if (typeof endpoint !== 'function') return []
+    const bind = (auth: AuthHandle) => (input?: object) =>
+      call(endpoint, { name, input, auth, source, config })
+    return [[name, bind] as const]
+  })
+  const apiFor = boundMethods(methods)
+  return (ctx) => ({ api: apiFor(ctx.auth) as BoundBetterAuthApi<Api> })
 }
 
 interface Call {

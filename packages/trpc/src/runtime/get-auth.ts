@@ -2,6 +2,7 @@ import { ConfigurationError } from '@sallyport/core'
 import type { ApiResult, AuthDefinition, AuthPlugin, Endpoint, EndpointsOf } from '@sallyport/core/auth'
 import { endpointsOf, toApiResult } from '@sallyport/core/internal/auth'
 import { type AuthHandle, authCall, authRequest } from '../server/auth-handle.ts'
+import { boundMethods } from '../server/bound-methods.ts'
 import type { CallEndpoint } from './http-adapter.ts'
 import { writeInQuery, writes } from './runner/runner.ts'
 import { createSelection, type RuntimeContext } from './select-adapter.ts'
@@ -57,30 +58,19 @@ export function createAuthRuntime<Definition extends AuthDefinition>(
 
 function bindDefinition<Definition extends AuthDefinition>(definition: Definition): GetAuth<Definition> {
   const select = createSelection(definition)
-  const bindings = new WeakMap<object, { readonly auth: AuthHandle; readonly call: CallEndpoint }>()
-  // The methods are created once, as a prototype, so binding a request costs one object.
-  const methods = {}
-  for (const [name, endpoint] of Object.entries(endpointsOf(definition))) {
-    Object.defineProperty(methods, name, {
-      enumerable: true,
-      // A destructured method stays bound to its request.
-      get(this: object) {
-        const binding = bindings.get(this)
-        if (binding === undefined) return undefined
-        return async (input: object = {}) => {
-          binding.auth[authRequest].markChecked()
-          // Before anything is sent or read.
-          if (writes(endpoint) && isInQuery(binding.auth)) throw writeInQuery(`auth.api.${name}()`)
-          return toApiResult(endpoint, await binding.call(name, endpoint, input))
-        }
-      },
-    })
-  }
-  return (ctx) => {
-    const api = Object.create(methods)
-    bindings.set(api, { auth: ctx.auth, call: select(ctx) })
-    return { api }
-  }
+  const methods = Object.entries(endpointsOf(definition)).map(([name, endpoint]) => {
+    const bind =
+      ({ auth, call }: { readonly auth: AuthHandle; readonly call: CallEndpoint }) =>
+      async (input: object = {}) => {
+        auth[authRequest].markChecked()
+        // Before anything is sent or read.
+        if (writes(endpoint) && isInQuery(auth)) throw writeInQuery(`auth.api.${name}()`)
+        return toApiResult(endpoint, await call(name, endpoint, input))
+      }
+    return [name, bind] as const
+  })
+  const apiFor = boundMethods(methods)
+  return (ctx) => ({ api: apiFor({ auth: ctx.auth, call: select(ctx) }) as BoundApi<Definition['plugins']> })
 }
 
 /** Returns whether a call is a tRPC query or came by GET: opening a link must not write. */
