@@ -15,27 +15,12 @@ export function d1Driver(client: D1Client): SqliteStoreDriver {
     throw new ConfigurationError(
       'A session of D1 may read an old copy of the database. Pass the database, such as env.DB.',
     )
+  const bind = (sql: string, parameters: readonly unknown[]) => client.prepare(sql).bind(...parameters)
+  const lookUp = async (sql: string, parameters: string[]) => (await bind(sql, parameters).raw())[0]
   return {
     limits: memoryLimits(),
-    async read(sql, parameters = []) {
-      const { results } = await client
-        .prepare(sql)
-        .bind(...parameters)
-        .all()
-      return results as Row[]
-    },
-    lookups: (sql, columns) =>
-      remoteLookups(
-        async (statement, parameters) =>
-          (
-            await client
-              .prepare(statement)
-              .bind(...parameters)
-              .raw()
-          )[0],
-        sql,
-        columns,
-      ),
+    read: async (sql, parameters = []) => (await bind(sql, parameters).all()).results as Row[],
+    lookups: (sql, columns) => remoteLookups(lookUp, sql, columns),
     feed: () => leaseFeed('Cloudflare D1'),
     close() {},
   }
