@@ -39,7 +39,7 @@ export function syncDriver(
   const read = runOn(reader)
   const meter: StoreMeter = { system: 'sqlite', telemetry: undefined }
   return {
-    dialect: sqliteWriteQueue(writer, { busyTimeoutMs }),
+    dialect: sqliteWriteQueue(writer, createBusyRetry(busyTimeoutMs)),
     isReplicable: false,
     limits: counter === null ? memoryLimits() : limitsOn(counter, createBusyRetry(busyTimeoutMs)),
     read: (sql, parameters) => retryWhileBusy(() => read(sql, parameters)),

@@ -13,16 +13,15 @@ import {
 } from 'kysely'
 import { INTERNAL_SCHEMA, prefixed } from '../schema/internal-tables.ts'
 import type { SqliteConnection } from './connections/connection.ts'
-import { createBusyRetry, type RetryWhileBusy } from './connections/errors.ts'
+import type { RetryWhileBusy } from './connections/errors.ts'
 
 /**
  * Creates the Kysely dialect for the connection that writes. Statements are queued, and a transaction holds
  * the connection until it ends, so it never contains another caller's statement. While another process holds
  * the write lock, a statement waits asynchronously: the driver would block the event loop.
- * @param options.busyTimeoutMs after which a statement fails with `SESSIONS_UNAVAILABLE`
  */
-export function sqliteWriteQueue(database: SqliteConnection, options: { busyTimeoutMs: number }): Dialect {
-  return writeQueueDialect(() => new WriteQueueDriver(database, options))
+export function sqliteWriteQueue(database: SqliteConnection, retryWhileBusy: RetryWhileBusy): Dialect {
+  return writeQueueDialect(() => new WriteQueueDriver(database, retryWhileBusy))
 }
 
 /** Returns Kysely's SQLite dialect with another driver. */
@@ -64,10 +63,10 @@ class WriteQueueDriver extends SqliteDriver {
   readonly #database: SqliteConnection
   readonly #retryWhileBusy: RetryWhileBusy
 
-  constructor(database: SqliteConnection, { busyTimeoutMs }: { busyTimeoutMs: number }) {
+  constructor(database: SqliteConnection, retryWhileBusy: RetryWhileBusy) {
     super({ database })
     this.#database = database
-    this.#retryWhileBusy = createBusyRetry(busyTimeoutMs)
+    this.#retryWhileBusy = retryWhileBusy
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
