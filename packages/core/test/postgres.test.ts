@@ -2,7 +2,7 @@ import { ConfigurationError, sessionsOf } from '@sallyport/core'
 import { openPostgres, openPostgresStore, type PostgresOptions } from '@sallyport/core/postgres'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { testPostgres } from './support/postgres.ts'
 import { reasonOf } from './support/reason-of.ts'
 import { storeSession } from './support/stored-sessions.ts'
@@ -10,10 +10,7 @@ import { startProxy } from './support/tcp-proxy.ts'
 import { until } from './support/until.ts'
 
 const server = await testPostgres()
-let url: string
-beforeAll(async () => {
-  url = await server.createDatabase('app')
-})
+const url = await server.createDatabase('app')
 
 async function open(options?: PostgresOptions, at = url) {
   const database = await openPostgres<{ note: { id: number; text: string | null } }>(at, options)

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { cookiesAfter, post } from '../support/requests.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -28,13 +28,10 @@ const elsewhere = createServer((request, response) => {
   response.writeHead(status, { 'set-cookie': `service.session=${cookie}; Path=/` })
   response.end(request.headers['x-body'])
 })
-let url: string
 
-beforeAll(async () => {
-  await once(elsewhere.listen(0, '127.0.0.1'), 'listening')
-  const address = elsewhere.address()
-  url = typeof address === 'object' ? `http://127.0.0.1:${address?.port}` : ''
-})
+await once(elsewhere.listen(0, '127.0.0.1'), 'listening')
+const address = elsewhere.address()
+const url = typeof address === 'object' ? `http://127.0.0.1:${address?.port}` : ''
 afterAll(async () => {
   elsewhere.close()
   elsewhere.closeAllConnections()

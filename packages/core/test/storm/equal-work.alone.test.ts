@@ -4,7 +4,7 @@ import { anonymous } from '@sallyport/core/plugins/anonymous'
 import { emailCode } from '@sallyport/core/plugins/email-code'
 import { emailPassword, type SendEmail } from '@sallyport/core/plugins/email-password'
 import { totp } from '@sallyport/core/plugins/totp'
-import { createTestAuth, TEST_PASSWORD, type TestAuth } from '@sallyport/core/testing'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { eventually } from '../support/eventually.ts'
@@ -29,14 +29,11 @@ vi.mock('@node-rs/argon2', async (importOriginal) => {
 })
 
 const sendEmail = vi.fn<SendEmail>(async () => {})
-let auth: TestAuth
-beforeAll(async () => {
-  auth = await createTestAuth({
-    databaseUrl: join(temporaryDirectory(), 'app.db'),
-    emailPassword: { sendEmail },
-  })
-  await auth.createUser({ email: 'known@example.com' })
+const auth = await createTestAuth({
+  databaseUrl: join(temporaryDirectory(), 'app.db'),
+  emailPassword: { sendEmail },
 })
+await auth.createUser({ email: 'known@example.com' })
 afterAll(() => auth.close())
 
 test('a wrong password and an unknown account cause the same statements, one password check of the same cost, and one record', async () => {

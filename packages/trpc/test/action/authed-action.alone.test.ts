@@ -13,20 +13,17 @@ import {
 import type { Runner } from '@sallyport/trpc/action'
 import { createAuthedAction } from '@sallyport/trpc/action'
 import { initTRPC, type TRPCError } from '@trpc/server'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
-import { internal, openRuntime, type RuntimeApp } from '../support/open-runtime.ts'
+import { internal, openRuntime } from '../support/open-runtime.ts'
 import { callerPaths, type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { readStream } from '../support/stream.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
 const directory = temporaryDirectory()
 
-let app: RuntimeApp
-beforeAll(async () => {
-  app = await openRuntime(directory)
-})
+const app = await openRuntime(directory)
 beforeEach(() => app.reset())
 afterEach(() => {
   vi.useRealTimers()

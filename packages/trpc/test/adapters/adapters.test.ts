@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { getRequestListener } from '@hono/node-server'
 import { MAX_PAYLOAD_BYTES } from '@sallyport/core'
 import { MAX_BATCH_SIZE } from '@sallyport/core/internal/protocol'
-import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { TEST_PASSWORD } from '@sallyport/core/testing'
 import express from 'express'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket, type WebSocketServer } from 'ws'
@@ -43,12 +43,8 @@ async function close(server: Server): Promise<void> {
   await new Promise((resolve) => server.close(resolve))
 }
 
-let ada: TestSession
-let admin: TestSession
-beforeAll(async () => {
-  admin = await testAuth.signIn({ role: 'admin' })
-  ada = await testAuth.signIn()
-})
+const admin = await testAuth.signIn({ role: 'admin' })
+const ada = await testAuth.signIn()
 afterAll(() => testAuth.close())
 
 const ada2 = () => testAuth.signIn({ userId: ada.userId })

@@ -1,7 +1,7 @@
 // The scenario matrix of the spec (section 3) in a real browser, with our React components.
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, JWT_LIFETIME_SECONDS } from '@sallyport/core/internal/protocol'
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { openBrowser, type Tab } from './open-browser.ts'
 import { type Site, servePage } from './serve-page.ts'
@@ -112,10 +112,7 @@ const scenarios: readonly Scenario[] = [
 ]
 
 const browser = openBrowser()
-let site: Site
-beforeAll(async () => {
-  site = await servePage({ entry: new URL('./pages/scenario-page.tsx', import.meta.url) })
-})
+const site = await servePage({ entry: new URL('./pages/scenario-page.tsx', import.meta.url) })
 afterAll(() => site.close())
 
 describe('scenario matrix', () => {

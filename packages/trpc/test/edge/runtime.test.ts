@@ -4,24 +4,21 @@ import { fileURLToPath } from 'node:url'
 import { getRequestListener } from '@hono/node-server'
 import { type Identity, verifyJwt } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeEach, expect, test } from 'vitest'
 import { bundle } from '../../../core/test/support/bundle.ts'
 import { runOnEdge } from '../../../core/test/support/run-on-edge.ts'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
-import { createInternalScene, type InternalScene } from '../support/internal-scene.ts'
+import { createInternalScene } from '../support/internal-scene.ts'
 
 const path = fileURLToPath(new URL('./caller.ts', import.meta.url))
 const edge = await runOnEdge<typeof import('./caller.ts')>(path)
 
-let scene: InternalScene
+const directory = temporaryDirectory()
+const scene = await createInternalScene(directory)
 let server: Server
 let run: ReturnType<typeof edge.createCaller>
 let ada: TestSession
 let actor: Identity
-const directory = temporaryDirectory()
-beforeAll(async () => {
-  scene = await createInternalScene(directory)
-})
 beforeEach(async () => {
   scene.reset()
   const { auth, node, signingKeys } = scene

@@ -3,7 +3,7 @@ import type { AuthErrorData } from '@sallyport/core/internal/protocol'
 import { authLink } from '@sallyport/trpc/client'
 import { createTRPCClient, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import {
   type AppClient,
   CALL_LINKS,
@@ -14,17 +14,12 @@ import {
 } from '../support/open-client.ts'
 import type { AppRouter } from '../support/router.ts'
 import { soon } from '../support/soon.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 
-let server: TestServer
+const server = await startServer()
 /** Two users who take turns. */
-let ada: { userId: string }
-let grace: { userId: string }
-beforeAll(async () => {
-  server = await startServer()
-  ada = await server.auth.createUser()
-  grace = await server.auth.createUser()
-})
+const ada = await server.auth.createUser()
+const grace = await server.auth.createUser()
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

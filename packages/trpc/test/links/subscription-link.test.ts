@@ -1,17 +1,13 @@
 import { bearer, subscriptionLink } from '@sallyport/trpc/client'
 import { EventSource } from 'eventsource'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
 import { openClient, openSignedIn } from '../support/open-client.ts'
-import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
+import { PATHS, startServer } from '../support/start-server.ts'
 
-let server: TestServer
-let ada: { userId: string }
-beforeAll(async () => {
-  server = await startServer({ bearer: true })
-  ada = await server.auth.createUser()
-})
+const server = await startServer({ bearer: true })
+const ada = await server.auth.createUser()
 // The shortest delays.
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
 afterEach(() => {

@@ -22,12 +22,8 @@ import { soon } from '../support/soon.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { browser, ORIGIN } from '../support/visitor.ts'
 
-let server: TestServer
-let ada: { userId: string }
-beforeAll(async () => {
-  server = await startServer()
-  ada = await server.auth.createUser()
-})
+const server = await startServer()
+const ada = await server.auth.createUser()
 // The shortest delays.
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
 afterEach(() => {

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
-import type { Named } from '../../../core/test/support/insert-rows.ts'
 import { expectEveryMethod } from '../../../core/test/support/sign-in-methods.ts'
 import { expectedAnswer, expectedReason, expectedStatus, type Names, type Result } from './model.ts'
-import { openPathsApp, type PathsApp } from './open-app.ts'
+import { openPathsApp } from './open-app.ts'
 import { insertVisitor, setScene } from './scene.ts'
 import { createState, type State, stateBefore } from './state.ts'
-import { createKeys, type Keys } from './tokens.ts'
-import { createWays, openSocket, type Socket, type Way } from './ways.ts'
+import { createKeys } from './tokens.ts'
+import { createWays, openSocket, type Socket } from './ways.ts'
 
 /** `pnpm test:paths` tries 5,000. */
 const STATES = Number(process.env.STATES ?? 120)
@@ -17,18 +16,17 @@ const KEPT = 'WebSocket that was open before'
 
 const random = createRandom(`${SEED} scenes`)
 let time = 0
-let keys: Keys
-let app: PathsApp
-let stranger: Named
-let ways: Way[]
 
-beforeAll(async () => {
-  keys = await createKeys(random)
-  app = await openPathsApp({ jwks: keys.live, signingKeys: keys.signing, now: () => new Date(time), random })
-  stranger = await insertVisitor(app, random)
-  ways = createWays(app)
+const keys = await createKeys(random)
+const app = await openPathsApp({
+  jwks: keys.live,
+  signingKeys: keys.signing,
+  now: () => new Date(time),
+  random,
 })
-afterAll(() => app?.close())
+const stranger = await insertVisitor(app, random)
+const ways = createWays(app)
+afterAll(() => app.close())
 
 test(`${STATES} random states of JWT, session, ban, role, and clock have the model's result and reason on every path`, {
   timeout: 240_000 + STATES * 200,

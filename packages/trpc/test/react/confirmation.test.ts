@@ -1,7 +1,7 @@
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { authLink, createAuthClient, webSocketLink } from '@sallyport/trpc/client'
 import { createTRPCClient, httpLink } from '@trpc/client'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { createConfirmation } from '../../src/react/confirmation.ts'
@@ -10,10 +10,7 @@ import { type AppRouter, MAX_AGE } from '../support/router.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ session: { freshForSeconds: MAX_AGE } })
-})
+const server = await startServer({ session: { freshForSeconds: MAX_AGE } })
 afterAll(() => server.close())
 
 type Api = TestServer['auth']['api']

@@ -1,15 +1,12 @@
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { createAuthClient } from '@sallyport/trpc/client'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { createCurrentSession } from '../../src/react/current-session.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { startServer, type TestServer } from '../support/start-server.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
+const server = await startServer()
 afterAll(() => server.close())
 
 type Api = TestServer['auth']['api']

@@ -9,7 +9,7 @@ import {
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
 import type { BoundApi } from '@sallyport/trpc/action'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { selectStore } from '../../src/runtime/select-adapter.ts'
 import { storeOf } from '../../src/server/get-session.ts'
@@ -17,7 +17,6 @@ import {
   openRuntime,
   type ProbeDefinition,
   type RouteRequest,
-  type RuntimeApp,
   routeContext,
   WAYS,
   type Way,
@@ -26,10 +25,7 @@ import { PROBE_CHALLENGE } from '../support/probe-plugin.ts'
 
 const directory = temporaryDirectory()
 
-let app: RuntimeApp
-beforeAll(async () => {
-  app = await openRuntime(directory)
-})
+const app = await openRuntime(directory)
 beforeEach(() => app.reset())
 afterAll(() => app.close())
 

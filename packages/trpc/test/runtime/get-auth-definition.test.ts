@@ -1,17 +1,14 @@
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createAuthContext } from '@sallyport/trpc'
 import { createAuthRuntime, type GetAuth } from '@sallyport/trpc/action'
-import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
-import { openRuntime, type ProbeDefinition, type RuntimeApp, routeContext } from '../support/open-runtime.ts'
+import { openRuntime, type ProbeDefinition, routeContext } from '../support/open-runtime.ts'
 import { codeOf } from './code-of.ts'
 
 const directory = temporaryDirectory()
 
-let app: RuntimeApp
-beforeAll(async () => {
-  app = await openRuntime(directory)
-})
+const app = await openRuntime(directory)
 beforeEach(() => app.reset())
 afterAll(() => app.close())
 

@@ -8,12 +8,11 @@ import type {
 import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
 import type { BoundApi, RuntimeContext } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
-import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import {
   openRuntime,
   type ProbeDefinition,
-  type RuntimeApp,
   routeContext,
   WAYS,
   type Way,
@@ -24,10 +23,7 @@ import { codeOf } from './code-of.ts'
 
 const directory = temporaryDirectory()
 
-let app: RuntimeApp
-beforeAll(async () => {
-  app = await openRuntime(directory)
-})
+const app = await openRuntime(directory)
 beforeEach(() => app.reset())
 afterAll(() => app.close())
 

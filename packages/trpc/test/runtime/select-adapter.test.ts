@@ -1,19 +1,16 @@
 import { type ConfigurationErrorCode, withAuthStore } from '@sallyport/core'
 import { createAuthContext, type StoreContext } from '@sallyport/trpc'
 import { bindRunner, type FunctionContext, type RuntimeContext } from '@sallyport/trpc/action'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { selectStore } from '../../src/runtime/select-adapter.ts'
 import { storeOf } from '../../src/server/get-session.ts'
-import { openRuntime, type RuntimeApp } from '../support/open-runtime.ts'
+import { openRuntime } from '../support/open-runtime.ts'
 import { codeOf } from './code-of.ts'
 
 const directory = temporaryDirectory()
 
-let app: RuntimeApp
-beforeAll(async () => {
-  app = await openRuntime(directory)
-})
+const app = await openRuntime(directory)
 beforeEach(() => app.reset())
 afterAll(() => app.close())
 

@@ -3,16 +3,13 @@ import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { authErrorData, authErrorMiddleware } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 
 const limits = { account: { points: 1, duration: 60 } }
 const auth = await createTestAuth({ emailPassword: { limits } })
 afterAll(() => auth.close())
-let ada: { userId: string; email: string }
-beforeAll(async () => {
-  ada = await auth.createUser()
-})
+const ada = await auth.createUser()
 
 const request = new Request('http://localhost:3000/trpc', { method: 'POST', headers: { 'x-sallyport': '1' } })
 const t = initTRPC.create()

@@ -1,16 +1,13 @@
 import type { Reason } from '@sallyport/core'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { type Client, callerFor, connectHttp, connectWebSocket, type HttpPath } from '../support/connect.ts'
 import { type Outcome, outcomeOf } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { browser } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  // Room for one verified token, so any other user's call makes Step 1 verify again.
-  server = await startServer({ jwt: { cacheSize: 1 } })
-})
+// Room for one verified token, so any other user's call makes Step 1 verify again.
+const server = await startServer({ jwt: { cacheSize: 1 } })
 afterEach(async () => {
   vi.restoreAllMocks()
   await server.clear()

@@ -3,18 +3,14 @@ import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { memoryFeed } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { reasonOf } from '../../../core/test/support/reason-of.ts'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import { AuthRequest } from '../../src/server/auth-request.ts'
 import type { RenewSession } from '../../src/server/sent-request.ts'
 
-let auth: TestAuth
-let store: AuthStore
-beforeAll(async () => {
-  auth = await createTestAuth()
-  store = { sessions: auth.lookups.sessions, revocations: memoryFeed() }
-})
+const auth = await createTestAuth()
+const store = { sessions: auth.lookups.sessions, revocations: memoryFeed() }
 afterAll(() => auth.close())
 
 async function signedIn(): Promise<AuthRequest> {

@@ -1,20 +1,17 @@
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { callEndpoint } from '../support/call-endpoint.ts'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { begin, expectEnd, overEvents, overJsonLines, overWebSocket, STREAMS } from '../support/streams.ts'
 import { browser } from '../support/visitor.ts'
 
-let server: TestServer
+const server = await startServer({ sockets: 'unknown' })
 let admin: TestSession
-beforeAll(async () => {
-  server = await startServer({ sockets: 'unknown' })
-})
 beforeEach(async () => {
   admin = await server.auth.signIn({ role: 'admin' })
 })

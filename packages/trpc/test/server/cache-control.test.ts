@@ -8,15 +8,12 @@ import {
 import { createAuthRuntime } from '@sallyport/trpc/action'
 import { initTRPC } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { rawRequest } from '../support/raw-request.ts'
-import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
+import { PATHS, startServer } from '../support/start-server.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
+const server = await startServer()
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

@@ -1,20 +1,17 @@
 import { AuthError, type AuthStore } from '@sallyport/core'
 import { keysVersion } from '@sallyport/core/internal/server'
-import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
+import { createTestAuth } from '@sallyport/core/testing'
 import { TRPCError } from '@trpc/server'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { CallLease, callLease } from '../../src/server/call-lease.ts'
 import type { SessionRead } from '../../src/server/session-read.ts'
 import { endStreams } from '../../src/server/stopping-streams.ts'
 import { type CountingFeed, countingFeed } from '../support/counting-feed.ts'
 
-let auth: TestAuth
 const failures: object[] = []
+const auth = await createTestAuth({ onFailure: ({ path, step }) => void failures.push({ path, step }) })
 let feed: CountingFeed
 let read: SessionRead
-beforeAll(async () => {
-  auth = await createTestAuth({ onFailure: ({ path, step }) => void failures.push({ path, step }) })
-})
 afterAll(() => auth.close())
 beforeEach(async () => {
   feed = countingFeed(auth.database.revocations)

@@ -2,20 +2,16 @@ import type { AuthConfig, Reason } from '@sallyport/core'
 import { authStore } from '@sallyport/core/internal/server'
 import type { TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import { ask, callerFor, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { rawRequest } from '../support/raw-request.ts'
-import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
+import { PATHS, startServer } from '../support/start-server.ts'
 import { browser, FOREIGN, ORIGIN } from '../support/visitor.ts'
 
-let server: TestServer
-let bearerServer: TestServer
-beforeAll(async () => {
-  server = await startServer()
-  bearerServer = await startServer({ bearer: true })
-})
+const server = await startServer()
+const bearerServer = await startServer({ bearer: true })
 afterEach(async () => {
   await server.clear()
   await bearerServer.clear()

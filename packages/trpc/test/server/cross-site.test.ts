@@ -1,17 +1,14 @@
 import type { Reason } from '@sallyport/core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { callerFor } from '../support/connect.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { type RawAnswer, rawRequest } from '../support/raw-request.ts'
-import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
+import { PATHS, startServer } from '../support/start-server.ts'
 import { FOREIGN, ORIGIN } from '../support/visitor.ts'
 
 const PARTNER = 'https://partner.example'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ allowedOrigins: [PARTNER] })
-})
+const server = await startServer({ allowedOrigins: [PARTNER] })
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { AuthEvent, Reason } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { MAX_AGE } from '../support/router.ts'
 import { soon } from '../support/soon.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { begin, overWebSocket } from '../support/streams.ts'
 import { browser, FOREIGN, type Visitor } from '../support/visitor.ts'
 
@@ -15,10 +15,7 @@ type Denial = Extract<AuthEvent, { type: 'decision.denied' }>
 
 const onEvent = vi.fn<(event: AuthEvent) => void | Promise<void>>()
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ onEvent })
-})
+const server = await startServer({ onEvent })
 afterEach(async () => {
   vi.restoreAllMocks()
   await server.clear()

@@ -1,14 +1,11 @@
 import { AuthError } from '@sallyport/core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { ask, CALL_PATHS, connectHttp, connectWebSocket, statusOn } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { browser, type Visitor } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ session: { lookupTimeoutMs: 100 } })
-})
+const server = await startServer({ session: { lookupTimeoutMs: 100 } })
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

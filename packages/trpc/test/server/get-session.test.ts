@@ -1,17 +1,14 @@
 import { authStore } from '@sallyport/core/internal/server'
 import { createAuthContext, type DatabaseContext, getSession } from '@sallyport/trpc'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { authCall, authRequest, CallHandle } from '../../src/server/auth-handle.ts'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { createCaller } from '../support/router.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { browser, FOREIGN, type Visitor } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
+const server = await startServer()
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

@@ -1,18 +1,15 @@
 import { authStore } from '@sallyport/core/internal/server'
 import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import { callEndpoint } from '../support/call-endpoint.ts'
 import { soon } from '../support/soon.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { browser } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
+const server = await startServer()
 afterEach(async () => {
   await server.clear()
   await soon(() => expect(server.feed.listeners).toBe(0))

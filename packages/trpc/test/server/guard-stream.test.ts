@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events'
 import type { TestSession } from '@sallyport/core/testing'
 import { observable } from '@trpc/server/observable'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { guardIterable, guardObservable, guardPromise } from '../../src/server/guard-stream.ts'
 import { soon } from '../support/soon.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import {
   begin,
   expectEnd,
@@ -16,10 +16,7 @@ import {
   STREAMS,
 } from '../support/streams.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ sockets: 'unknown' })
-})
+const server = await startServer({ sockets: 'unknown' })
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

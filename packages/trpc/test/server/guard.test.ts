@@ -7,13 +7,13 @@ import {
   sessionMiddleware,
 } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { isGuard } from '../../src/server/guard.ts'
 import { endStreams } from '../../src/server/stopping-streams.ts'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { openStream } from '../support/stream.ts'
 import {
   begin,
@@ -26,10 +26,7 @@ import {
 } from '../support/streams.ts'
 import { browser, type Visitor } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ sockets: 'unknown' })
-})
+const server = await startServer({ sockets: 'unknown' })
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

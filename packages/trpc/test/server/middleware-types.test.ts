@@ -17,7 +17,7 @@ import {
 } from '@sallyport/trpc'
 import type { TRPCClientErrorLike } from '@trpc/client'
 import { type inferRouterInputs, type inferRouterOutputs, initTRPC, TRPCError } from '@trpc/server'
-import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest'
+import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import { browser } from '../support/visitor.ts'
 
@@ -36,10 +36,7 @@ const t = initTRPC
     }),
   })
 
-let auth: TestAuth
-beforeAll(async () => {
-  auth = await createTestAuth()
-})
+const auth = await createTestAuth()
 afterAll(() => auth.close())
 
 describe('the types that a session middleware adds', () => {

@@ -1,15 +1,12 @@
 import { AuthError, type ProvedIdentity, type Reason } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { callerFor, connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf } from '../support/outcome.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { browser, FOREIGN, type Visitor } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ upgradeCheck: 'missing' })
-})
+const server = await startServer({ upgradeCheck: 'missing' })
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

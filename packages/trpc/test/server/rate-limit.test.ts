@@ -2,17 +2,7 @@ import { createHash } from 'node:crypto'
 import { type AuthConfig, AuthError, type RateLimitStore, type Reason, withAuthStore } from '@sallyport/core'
 import { createAuthContext, type DatabaseContext, rateLimit } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import {
   type Client,
@@ -30,11 +20,8 @@ import { PATHS, startServer, type TestServer } from '../support/start-server.ts'
 import { openStream } from '../support/stream.ts'
 import { browser, ORIGIN, type Visitor } from '../support/visitor.ts'
 
-let server: TestServer
+const server = await startServer({ trustedProxies: ['loopback'] })
 let now = Date.now()
-beforeAll(async () => {
-  server = await startServer({ trustedProxies: ['loopback'] })
-})
 beforeEach(() => {
   // Counts use the machine's clock, which is frozen here. This expires each test's counts before the next
   // test.

@@ -1,8 +1,8 @@
-import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
+import { createTestAuth } from '@sallyport/core/testing'
 import { authErrorData, createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 
 const t = initTRPC.context<DatabaseContext>().create({
   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
@@ -17,10 +17,7 @@ const router = t.router({
   }),
 })
 
-let auth: TestAuth
-beforeAll(async () => {
-  auth = await createTestAuth()
-})
+const auth = await createTestAuth()
 afterAll(() => auth.close())
 
 async function replayOf(path: 'guarded' | 'open'): Promise<boolean> {

@@ -1,25 +1,22 @@
 import type { Reason } from '@sallyport/core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { callEndpoint } from '../support/call-endpoint.ts'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { MAX_AGE } from '../support/router.ts'
 import { soon } from '../support/soon.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { expectEnd, type Open, overEvents, overWebSocket } from '../support/streams.ts'
 import { browser } from '../support/visitor.ts'
 
-let server: TestServer
 const denials: Reason[] = []
-beforeAll(async () => {
-  server = await startServer({
-    rolesOf({ role }) {
-      if (role === 'unreadable') throw new TypeError('The role is unreadable')
-      return [role]
-    },
-    onFailure() {},
-    onEvent: (event) => void (event.type === 'decision.denied' && denials.push(event.reason)),
-  })
+const server = await startServer({
+  rolesOf({ role }) {
+    if (role === 'unreadable') throw new TypeError('The role is unreadable')
+    return [role]
+  },
+  onFailure() {},
+  onEvent: (event) => void (event.type === 'decision.denied' && denials.push(event.reason)),
 })
 afterEach(() => server.clear())
 afterAll(() => server.close())

@@ -6,18 +6,15 @@ import {
   type DatabaseContext,
 } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { callerFor, connectHttp, connectWebSocket, type HttpPath } from '../support/connect.ts'
 import { type Outcome, outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { MAX_AGE } from '../support/router.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { browser, type Visitor } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
+const server = await startServer()
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

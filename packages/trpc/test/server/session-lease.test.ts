@@ -8,18 +8,8 @@ import {
   type Session,
 } from '@sallyport/core'
 import { keysVersion } from '@sallyport/core/internal/server'
-import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from 'vitest'
+import { createTestAuth, type TestSession } from '@sallyport/core/testing'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CallLease } from '../../src/server/call-lease.ts'
 import { MAX_READS_PER_TURN } from '../../src/server/lease-queue.ts'
 import type { LeaseSubscriber } from '../../src/server/session-lease.ts'
@@ -31,15 +21,12 @@ import { type FaultyStore, faultyStore } from '../support/faulty-store.ts'
 const LEASE_MS = 5_000
 const DAY = 24 * 60 * 60
 
-let auth: TestAuth
+const auth = await createTestAuth()
 let feed: CountingFeed
 let sessions: FaultyStore
 let store: AuthStore
 let leases: LeaseSubscription[]
 let subscribeToLease = subscribeHere
-beforeAll(async () => {
-  auth = await createTestAuth()
-})
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   feed = countingFeed(auth.database.revocations)

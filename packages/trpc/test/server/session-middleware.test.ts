@@ -1,16 +1,13 @@
 import { REASONS, type Reason } from '@sallyport/core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { ask, CALL_PATHS, connectWebSocket, statusOn } from '../support/connect.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { soon } from '../support/soon.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { browser, type Visitor } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
+const server = await startServer()
 afterEach(() => server.clear())
 afterAll(async () => {
   await soon(() => expect(server.feed.listeners).toBe(0))

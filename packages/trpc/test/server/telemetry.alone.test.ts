@@ -2,21 +2,18 @@ import { once } from 'node:events'
 import { trace } from '@opentelemetry/api'
 import { openTelemetry } from '@sallyport/core/plugins/open-telemetry'
 import { createAuthContext, createHandler } from '@sallyport/trpc'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { collectTelemetry } from '../../../core/test/support/collect-telemetry.ts'
 import { until } from '../../../core/test/support/until.ts'
 import { ask, callerFor, connectWebSocket } from '../support/connect.ts'
 import { openLimitedApp } from '../support/limited-app.ts'
 import { appRouter } from '../support/router.ts'
-import { startServer, type TestServer } from '../support/start-server.ts'
+import { startServer } from '../support/start-server.ts'
 import { openStream } from '../support/stream.ts'
 import { begin, expectEnd, overEvents, overJsonLines, overWebSocket } from '../support/streams.ts'
 import { browser } from '../support/visitor.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ telemetry: openTelemetry(), onFailure() {} })
-})
+const server = await startServer({ telemetry: openTelemetry(), onFailure() {} })
 afterEach(() => server.clear())
 afterAll(() => server.close())
 

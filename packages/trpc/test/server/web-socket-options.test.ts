@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { authHandlerOptions, webSocketOptions } from '@sallyport/trpc'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { cutUpgraded, rememberUpgraded } from '../../src/server/upgraded-sockets.ts'
 import { connectHttp, connectWebSocket } from '../support/connect.ts'
@@ -13,14 +13,9 @@ import { browser, FOREIGN, ORIGIN } from '../support/visitor.ts'
 
 const PARTNER = 'https://partner.example'
 
-let server: TestServer
-let careless: TestServer
-let bearerServer: TestServer
-beforeAll(async () => {
-  server = await startServer({ allowedOrigins: [PARTNER] })
-  careless = await startServer({ upgradeCheck: 'missing' })
-  bearerServer = await startServer({ bearer: true })
-})
+const server = await startServer({ allowedOrigins: [PARTNER] })
+const careless = await startServer({ upgradeCheck: 'missing' })
+const bearerServer = await startServer({ bearer: true })
 afterEach(() => Promise.all([server.clear(), careless.clear(), bearerServer.clear()]))
 afterAll(() => Promise.all([server.close(), careless.close(), bearerServer.close()]))
 

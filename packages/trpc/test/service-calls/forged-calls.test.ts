@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { createRandom, type Random } from '../../../core/test/hostile/random.ts'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
-import { type Actors, createActors, ENDINGS } from './actors.ts'
+import { createActors, ENDINGS } from './actors.ts'
 import { type Call, type CallAnswer, createCall, MUTATIONS, OWN, send } from './call.ts'
 import { FORGERIES } from './forgeries.ts'
-import { openNodes, type ServiceNode, type ServiceNodes } from './open-nodes.ts'
+import { openNodes, type ServiceNode } from './open-nodes.ts'
 
 /** `pnpm test:service-calls` forges 20,000. */
 const FORGED_CALLS = Number(process.env.FORGED_CALLS ?? 500)
@@ -15,14 +15,9 @@ const [CONTROL_EVERY, OVER_HTTP_EVERY, RESTART_EVERY] = [8, 10, 500]
 const START = Date.UTC(2026, 10, 21, 10)
 const random = createRandom(`${SEED} nodes`)
 const directory = temporaryDirectory()
+const scene = await openNodes(directory, { random, now: () => new Date(time) })
+const actors = await createActors(scene.tables, random, START)
 let time = START
-let scene: ServiceNodes
-let actors: Actors
-
-beforeAll(async () => {
-  scene = await openNodes(directory, { random, now: () => new Date(time) })
-  actors = await createActors(scene.tables, random, START)
-})
 afterAll(() => scene.close())
 
 /** A call, and its expected result. */

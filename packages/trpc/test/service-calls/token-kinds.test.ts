@@ -1,31 +1,28 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { createRandom } from '../../../core/test/hostile/random.ts'
-import type { Named } from '../../../core/test/support/insert-rows.ts'
-import { openPathsApp, type PathsApp } from '../paths/open-app.ts'
+import { openPathsApp } from '../paths/open-app.ts'
 import { insertVisitor } from '../paths/scene.ts'
-import { createKeys, type Keys, mint } from '../paths/tokens.ts'
-import { createWays, type Way } from '../paths/ways.ts'
+import { createKeys, mint } from '../paths/tokens.ts'
+import { createWays } from '../paths/ways.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import { bodyOf } from './call.ts'
 
 const random = createRandom('sallyport token kinds')
 const now = Date.UTC(2026, 10, 21, 10)
-let keys: Keys
-let app: PathsApp
-let user: Named
-let userToken: string
-let ways: Way[]
 
-beforeAll(async () => {
-  keys = await createKeys(random)
-  app = await openPathsApp({ jwks: keys.live, signingKeys: keys.signing, now: () => new Date(now), random })
-  user = await insertVisitor(app, random)
-  ways = createWays(app)
-  const iat = now / 1000
-  const facts = { iat, exp: iat + 900, names: 'own session', flaw: null } as const
-  userToken = mint(facts, user, { keys, origin: ORIGIN, random })
+const keys = await createKeys(random)
+const app = await openPathsApp({
+  jwks: keys.live,
+  signingKeys: keys.signing,
+  now: () => new Date(now),
+  random,
 })
-afterAll(() => app?.close())
+const user = await insertVisitor(app, random)
+const ways = createWays(app)
+const iat = now / 1000
+const facts = { iat, exp: iat + 900, names: 'own session', flaw: null } as const
+const userToken = mint(facts, user, { keys, origin: ORIGIN, random })
+afterAll(() => app.close())
 
 const FUNCTIONS = [
   { type: 'query', path: 'sallyport.findSession' },

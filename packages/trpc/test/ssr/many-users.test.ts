@@ -1,14 +1,11 @@
 import type { TestSession } from '@sallyport/core/testing'
 import { dehydrate, QueryClient } from '@tanstack/react-query'
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { appRouter } from '../support/router.ts'
 import { cookieWith, createScene, pageRequest, type Scene, SOURCES } from './scene.ts'
 
-let scenes: Scene[]
-beforeAll(async () => {
-  scenes = await Promise.all(SOURCES.map((source) => createScene(source)))
-})
+const scenes = await Promise.all(SOURCES.map((source) => createScene(source)))
 afterAll(() => Promise.all(scenes.map((scene) => scene.close())))
 
 /** Lets other work run, for a different time on each call. */

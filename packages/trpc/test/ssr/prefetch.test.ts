@@ -10,17 +10,13 @@ import {
 } from '@tanstack/react-query'
 import { createTRPCClient, httpLink } from '@trpc/client'
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { type AppRouter, appRouter } from '../support/router.ts'
-import { cookieWith, createScene, pageRequest, type Scene } from './scene.ts'
+import { cookieWith, createScene, pageRequest } from './scene.ts'
 
-let scene: Scene
-let userId: string
+const scene = await createScene()
+const userId = (await scene.auth.createUser()).userId
 let session: TestSession
-beforeAll(async () => {
-  scene = await createScene()
-  userId = (await scene.auth.createUser()).userId
-})
 beforeEach(async () => {
   scene.endpoint = 'up'
   scene.asked.length = 0

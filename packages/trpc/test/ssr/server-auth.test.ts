@@ -1,18 +1,14 @@
 import { AuthError, REASONS, type Reason } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
 import { TRPCError } from '@trpc/server'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createCaller } from '../support/router.ts'
 import { browser, ORIGIN } from '../support/visitor.ts'
-import { cookieWith, createScene, pageRequest, type Scene } from './scene.ts'
+import { cookieWith, createScene, pageRequest } from './scene.ts'
 
-let scene: Scene
-let userId: string
+const scene = await createScene()
+const userId = (await scene.auth.createUser()).userId
 let session: TestSession
-beforeAll(async () => {
-  scene = await createScene()
-  userId = (await scene.auth.createUser()).userId
-})
 beforeEach(async () => {
   scene.endpoint = 'up'
   scene.asked.length = 0

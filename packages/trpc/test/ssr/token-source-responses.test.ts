@@ -1,16 +1,11 @@
-import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
+import { createTestAuth } from '@sallyport/core/testing'
 import { createServerAuth, type ServerAuth } from '@sallyport/trpc/ssr'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { pageRequest } from './scene.ts'
 
-let auth: TestAuth
-let ada: TestSession
-let grace: TestSession
-beforeAll(async () => {
-  auth = await createTestAuth()
-  ada = await auth.signIn()
-  grace = await auth.signIn()
-})
+const auth = await createTestAuth()
+const ada = await auth.signIn()
+const grace = await auth.signIn()
 afterAll(() => auth.close())
 
 const jwtCookie = (token: string) => `service.jwt=${token}; Path=/; HttpOnly; SameSite=Lax`

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SessionKey } from '@sallyport/core'
 import { openPostgres } from '@sallyport/core/postgres'
 import { sql } from 'kysely'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { postgresKind } from '../../support/database-kinds.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
@@ -13,13 +12,9 @@ import { until } from '../../support/until.ts'
 const server = await testPostgres()
 const { create } = postgresKind(server)
 
-let database: TestDatabase
-let ada: SessionKey
-beforeAll(async () => {
-  database = await create()
-  await (await database.open()).close()
-  ada = await storeSession(database)
-})
+const database = await create()
+await (await database.open()).close()
+const ada = await storeSession(database)
 
 const CALLS = 100
 

@@ -5,8 +5,8 @@ import { isAuthError, isReady, type SessionKey } from '@sallyport/core'
 import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
 import { createTestAuth } from '@sallyport/core/testing'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { postgresKind } from '../../support/database-kinds.ts'
 import { startPostgres } from '../../support/embedded-postgres.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { reasonOf } from '../../support/reason-of.ts'
@@ -19,15 +19,11 @@ const { create } = postgresKind(server)
 const { config, close } = await createTestAuth()
 afterAll(close)
 
-let database: TestDatabase
+const database = await create()
+// Creates the tables, and leaves no open lookup connections.
+await (await openPostgres(database.url)).close()
 let ada: SessionKey
 let bob: SessionKey
-
-beforeAll(async () => {
-  database = await create()
-  // Creates the tables, and leaves no open lookup connections.
-  await (await openPostgres(database.url)).close()
-})
 beforeEach(async () => {
   ada = await storeSession(database)
   bob = await storeSession(database)

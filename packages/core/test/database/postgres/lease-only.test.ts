@@ -1,7 +1,7 @@
 import type { SessionKey } from '@sallyport/core'
 import { openPostgres } from '@sallyport/core/postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { postgresKind } from '../../support/database-kinds.ts'
 import { eventually } from '../../support/eventually.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { startQuietProxy } from '../../support/quiet-proxy.ts'
@@ -10,12 +10,9 @@ import { literal, storeSession } from '../../support/stored-sessions.ts'
 const server = await testPostgres()
 const { create } = postgresKind(server)
 
-let database: TestDatabase
+const database = await create()
+await (await database.open()).close()
 let ada: SessionKey
-beforeAll(async () => {
-  database = await create()
-  await (await database.open()).close()
-})
 beforeEach(async () => {
   ada = await storeSession(database)
 })

@@ -1,8 +1,8 @@
 import { ConfigurationError, type SessionKey } from '@sallyport/core'
 import { openPostgres, openPostgresStore } from '@sallyport/core/postgres'
 import pg from 'pg'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { postgresKind } from '../../support/database-kinds.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
@@ -11,20 +11,16 @@ const server = await testPostgres()
 const { create } = postgresKind(server)
 const MAPPING = { session: { columns: { version: 'version', lastAuthenticatedAt: null } } } as const
 
-let database: TestDatabase
-let ada: SessionKey
-beforeAll(async () => {
-  database = await create()
-  await (await database.open()).close()
-  ada = await storeSession(database)
-  await database.run(`
-    create role app login password 'secret';
-    create role reader login password 'secret';
-    grant usage on schema sallyport to app, reader;
-    grant all on all tables in schema sallyport to app, reader;
-    grant all on all tables in schema public to app;
-    grant select on all tables in schema public to reader`)
-})
+const database = await create()
+await (await database.open()).close()
+const ada = await storeSession(database)
+await database.run(`
+  create role app login password 'secret';
+  create role reader login password 'secret';
+  grant usage on schema sallyport to app, reader;
+  grant all on all tables in schema sallyport to app, reader;
+  grant all on all tables in schema public to app;
+  grant select on all tables in schema public to reader`)
 
 /** Runs statements until the test ends. */
 async function during(statements: string, undo: string): Promise<void> {

@@ -2,17 +2,14 @@ import { commit } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import type { ListAuditOutput } from '@sallyport/core/plugins/admin'
 import { sql } from 'kysely'
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { startPostgresAuth } from '../../support/postgres-auth.ts'
 import { get } from '../../support/requests.ts'
 
 const auth = await startPostgresAuth()
 
-let root: { cookie: string; sessionId: string; userId: string }
-beforeAll(async () => {
-  const { userId } = await auth.createUser('admin')
-  root = { userId, ...(await auth.signIn(userId)) }
-})
+const { userId } = await auth.createUser('admin')
+const root = { userId, ...(await auth.signIn(userId)) }
 beforeEach(() => auth.db.deleteFrom('sallyport.audit').execute())
 
 async function list(query: Record<string, string> = {}): Promise<ListAuditOutput> {

@@ -1,11 +1,10 @@
 import { staticJwks, verifyJwt } from '@sallyport/core'
 import { parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
-import type { TestSession } from '@sallyport/core/testing'
 import { createInternalHandler } from '@sallyport/trpc/action'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
-import { createInternalScene, holdWork, type InternalScene } from '../../support/internal-scene.ts'
+import { createInternalScene, holdWork } from '../../support/internal-scene.ts'
 import {
   bodyOf,
   requestFor,
@@ -20,12 +19,8 @@ const directory = temporaryDirectory()
 const SAVE: SentCall = { type: 'mutation', path: 'report.save', input: { title: 'One' } }
 const LIST: SentCall = { type: 'query', path: 'report.list' }
 
-let scene: InternalScene
-let ada: TestSession
-beforeAll(async () => {
-  scene = await createInternalScene(directory)
-  ada = await scene.auth.signIn()
-})
+const scene = await createInternalScene(directory)
+const ada = await scene.auth.signIn()
 beforeEach(() => scene.reset())
 afterAll(() => scene.close())
 

@@ -1,20 +1,15 @@
 import { isAuthError, verifyJwt } from '@sallyport/core'
 import type { TestSession } from '@sallyport/core/testing'
-import { localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/action'
+import { localRunner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
-import { createInternalScene, type InternalScene } from '../../support/internal-scene.ts'
+import { createInternalScene } from '../../support/internal-scene.ts'
 
 const directory = temporaryDirectory()
-let scene: InternalScene
-let ada: TestSession
-let runners: Record<'localRunner' | 'httpRunner', Runner>
-beforeAll(async () => {
-  scene = await createInternalScene(directory)
-  ada = await scene.auth.signIn()
-  runners = { localRunner: localRunner(scene.node.functions), httpRunner: scene.runnerFor(scene.node) }
-})
+const scene = await createInternalScene(directory)
+const ada = await scene.auth.signIn()
+const runners = { localRunner: localRunner(scene.node.functions), httpRunner: scene.runnerFor(scene.node) }
 beforeEach(() => scene.reset())
 afterAll(() => scene.close())
 

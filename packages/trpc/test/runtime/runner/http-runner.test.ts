@@ -12,14 +12,9 @@ import {
 } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
 import { Agent, fetch as fetchOver } from 'undici'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
-import {
-  createInternalScene,
-  holdWork,
-  type InternalScene,
-  overNoNetwork,
-} from '../../support/internal-scene.ts'
+import { createInternalScene, holdWork, overNoNetwork } from '../../support/internal-scene.ts'
 import { errorEnvelope } from '../../support/service-call.ts'
 import { soon } from '../../support/soon.ts'
 
@@ -28,10 +23,7 @@ const LIST: RunnerCall = { type: 'query', path: 'report.list', input: undefined,
 const SAVE: RunnerCall = { type: 'mutation', path: 'report.save', input: { title: 'One' }, actor: null }
 const withKey = (call: RunnerCall): RunnerCall => ({ ...call, idempotencyKey: crypto.randomUUID() })
 
-let scene: InternalScene
-beforeAll(async () => {
-  scene = await createInternalScene(directory)
-})
+const scene = await createInternalScene(directory)
 beforeEach(() => scene.reset())
 afterAll(() => scene.close())
 

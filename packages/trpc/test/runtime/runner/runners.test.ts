@@ -3,30 +3,23 @@ import { isConfigurationError } from '@sallyport/core/internal/server'
 import type { TestSession } from '@sallyport/core/testing'
 import { type CallLimits, localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
 import {
   createInternalScene,
   type Failure,
   holdWork,
   type InternalNode,
-  type InternalScene,
 } from '../../support/internal-scene.ts'
 import { soon } from '../../support/soon.ts'
 
 const directory = temporaryDirectory()
-let scene: InternalScene
-let ada: TestSession
-let actor: Identity
-beforeAll(async () => {
-  scene = await createInternalScene(directory)
-  ada = await scene.auth.signIn()
-  actor = await identityOf(ada)
-})
+const scene = await createInternalScene(directory)
+const ada = await scene.auth.signIn()
+const identityOf = ({ token }: TestSession) => verifyJwt(token, scene.auth.config)
+const actor = await identityOf(ada)
 beforeEach(() => scene.reset())
 afterAll(() => scene.close())
-
-const identityOf = ({ token }: TestSession) => verifyJwt(token, scene.auth.config)
 
 /** Returns an error with everything that a caller may rely on. */
 async function errorOf(promise: Promise<unknown>): Promise<unknown> {

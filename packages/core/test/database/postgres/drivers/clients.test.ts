@@ -8,7 +8,7 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { migratePlugins } from '../../../../src/database/schema/prepare-tables.ts'
-import { postgresKind, type TestDatabase } from '../../../support/database-kinds.ts'
+import { postgresKind } from '../../../support/database-kinds.ts'
 import { type PostgresServer, startPostgres } from '../../../support/embedded-postgres.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startNeonHttpStub } from '../../../support/neon-http-stub.ts'
@@ -23,12 +23,9 @@ import { until } from '../../../support/until.ts'
 const server = await testPostgres()
 const { create } = postgresKind(server)
 
-let database: TestDatabase
+const database = await create()
+await (await database.open()).close()
 let ada: SessionKey
-beforeAll(async () => {
-  database = await create()
-  await (await database.open()).close()
-})
 beforeEach(async () => {
   ada = await storeSession(database)
 })
