@@ -1,6 +1,4 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, createSession, defineAuth, parseSigningKeys, revokeSession } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { createAuth, createSession, defineAuth, revokeSession } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { consumeToken } from '@sallyport/core/internal/server'
 import { admin } from '@sallyport/core/plugins/admin'
@@ -9,20 +7,15 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestClock } from '../../src/testing/instruments.ts'
+import { createIssuer } from '../support/create-issuer.ts'
 import { closeLater, databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
 import { literal, takeLog } from '../support/stored-sessions.ts'
 import { until } from '../support/until.ts'
 import { createUserMaker } from '../support/user-maker.ts'
 
-const signingKeys = { keys: [await createSigningKey()] }
-const { publicJwks } = parseSigningKeys(signingKeys)
 const clock = createTestClock()
-const config = defineAuthConfig({
-  baseUrl: 'http://localhost:3000',
-  jwks: staticJwks(publicJwks),
-  now: clock.now,
-})
+const { config, signingKeys } = await createIssuer({ now: clock.now })
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] })
 const TABLES = ['audit', 'rate_limit', 'challenge', 'service_token', 'service_call'] as const
 

@@ -1,19 +1,16 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { expect, onTestFinished, test } from 'vitest'
+import { createIssuer } from '../support/create-issuer.ts'
 import { postgresKind } from '../support/database-kinds.ts'
 import { testPostgres } from '../support/postgres.ts'
 
 const AT_ONCE = 20
 
 const kind = postgresKind(await testPostgres())
-const signingKeys = { keys: [await createSigningKey()] }
-const { publicJwks } = parseSigningKeys(signingKeys)
-const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: staticJwks(publicJwks) })
+const { config, signingKeys } = await createIssuer()
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
 
 const request = (cookie = '') =>

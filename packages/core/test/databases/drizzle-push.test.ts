@@ -1,6 +1,4 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
@@ -8,6 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { drizzleFile } from '../../src/cli/generate/drizzle-file.ts'
 import { schemaTables } from '../../src/cli/generate/schema-tables.ts'
 import type { Tables } from '../../src/database/schema/table.ts'
+import { createIssuer } from '../support/create-issuer.ts'
 import { databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
 import { type DrizzleApp, drizzleApp } from '../support/drizzle-app.ts'
 import { hostApp, libraryTables } from '../support/host-tables.ts'
@@ -15,11 +14,7 @@ import { cookiesAfter, get, post } from '../support/requests.ts'
 import { literal, storeSession } from '../support/stored-sessions.ts'
 import { until } from '../support/until.ts'
 
-const signingKeys = { keys: [await createSigningKey()] }
-const config = defineAuthConfig({
-  baseUrl: 'http://localhost:3000',
-  jwks: staticJwks(parseSigningKeys(signingKeys).publicJwks),
-})
+const { config, signingKeys } = await createIssuer()
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
 const [sqlite] = await databaseKinds()
 

@@ -1,16 +1,13 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { codeOf } from '../support/code-of.ts'
+import { createIssuer } from '../support/create-issuer.ts'
 import { type DatabaseKind, databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
 
-const signingKeys = { keys: [await createSigningKey()] }
-const { publicJwks } = parseSigningKeys(signingKeys)
-const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: staticJwks(publicJwks) })
+const { config, signingKeys } = await createIssuer()
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
 
 const request = (cookie = '') =>

@@ -1,13 +1,6 @@
-import { type AuthEvent, defineAuthConfig, staticJwks } from '@sallyport/core'
-import {
-  type Auth,
-  createAuth,
-  createSession,
-  defineAuth,
-  issueJwt,
-  parseSigningKeys,
-} from '@sallyport/core/auth'
-import { columnsOf, createSigningKey } from '@sallyport/core/internal/auth'
+import type { AuthEvent } from '@sallyport/core'
+import { type Auth, createAuth, createSession, defineAuth, issueJwt } from '@sallyport/core/auth'
+import { columnsOf } from '@sallyport/core/internal/auth'
 import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
@@ -24,6 +17,7 @@ import { afterAll, vi } from 'vitest'
 import { type OrganizationKysely, withOwnTables } from '../../src/plugins/organization/tables.ts'
 import type { SessionKey } from '../../src/session/session.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
+import { createIssuer } from './create-issuer.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
 /** A signed-in user, and the request that their browser sends. */
@@ -84,11 +78,7 @@ export async function startOrganizationAuth(
   const events: AuthEvent[] = []
   const errors: unknown[] = []
   const clock = createTestClock()
-  const signingKeys = { keys: [await createSigningKey()] }
-  const { active: key, publicJwks } = parseSigningKeys(signingKeys)
-  const config = defineAuthConfig({
-    baseUrl: 'http://localhost:3000',
-    jwks: staticJwks(publicJwks),
+  const { config, key, signingKeys } = await createIssuer({
     now: clock.now,
     onEvent: (event) => void events.push(event),
     onFailure: ({ cause }) => void errors.push(cause),

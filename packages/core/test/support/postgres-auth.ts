@@ -1,4 +1,4 @@
-import { type AuthConfig, type AuthConfigOptions, defineAuthConfig, staticJwks } from '@sallyport/core'
+import type { AuthConfig, AuthConfigOptions } from '@sallyport/core'
 import {
   type Auth,
   type AuthPlugin,
@@ -6,9 +6,7 @@ import {
   createSession,
   defineAuth,
   issueJwt,
-  parseSigningKeys,
 } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
 import { admin } from '@sallyport/core/plugins/admin'
 import { type EmailPasswordOptions, emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres, type PostgresAuthDatabase } from '@sallyport/core/postgres'
@@ -17,6 +15,7 @@ import { afterAll } from 'vitest'
 import { columnsOf } from '../../src/database/schema/columns.ts'
 import { createSecret } from '../../src/session/secret.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
+import { createIssuer } from './create-issuer.ts'
 import { testPostgres } from './postgres.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
@@ -48,14 +47,7 @@ export async function startPostgresAuth({
 }: PostgresAuthOptions = {}): Promise<PostgresAuth> {
   const server = await testPostgres(postgres)
   const clock = createTestClock()
-  const signingKeys = { keys: [await createSigningKey()] }
-  const { active: key, publicJwks } = parseSigningKeys(signingKeys)
-  const config = defineAuthConfig({
-    baseUrl: 'http://localhost:3000',
-    ...options,
-    jwks: staticJwks(publicJwks),
-    now: clock.now,
-  })
+  const { config, key, signingKeys } = await createIssuer({ ...options, now: clock.now })
   const plugins = [emailPassword(emailPasswordOptions), admin(), ...added] as const
   const encryptionKeys = createSecret()
   const definition = defineAuth({ config, signingKeys, encryptionKeys, plugins })

@@ -1,7 +1,7 @@
 import type { AuthDatabase } from '@sallyport/core'
 import { issueJwt } from '@sallyport/core/auth'
 import { keyOf } from '../../../core/bench/many-sessions.ts'
-import { createIssuer } from '../../test/revocation/signed-in-users.ts'
+import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { createOpener, type Stream } from '../open-stream.ts'
 
 /** Opens a guarded stream of the session with this index. */

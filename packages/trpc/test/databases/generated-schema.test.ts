@@ -1,18 +1,15 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, test } from 'vitest'
 import { prismaFile } from '../../../core/src/cli/generate/prisma-file.ts'
 import { schemaTables } from '../../../core/src/cli/generate/schema-tables.ts'
+import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { databaseKinds } from '../../../core/test/support/database-kinds.ts'
 import { prismaApp } from './prisma-app.ts'
 
-const signingKeys = { keys: [await createSigningKey()] }
-const { publicJwks } = parseSigningKeys(signingKeys)
-const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: staticJwks(publicJwks) })
+const { config, signingKeys } = await createIssuer()
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
 const NOTHING = '-- This is an empty migration.'
 

@@ -4,7 +4,7 @@ import { issueJwt } from '@sallyport/core/auth'
 import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { onTestFinished } from 'vitest'
-import { createIssuer } from '../revocation/signed-in-users.ts'
+import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { outcomeOf, toRejection } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 

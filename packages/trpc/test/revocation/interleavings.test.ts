@@ -3,12 +3,13 @@ import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core
 import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../../core/test/hostile/random.ts'
+import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import type { App } from '../transaction/open-app.ts'
 import { call, contextOf, openForTests, STORES } from '../transaction/stores.ts'
 import { BASE_URL, LONG_RUN } from './node-settings.ts'
 import { signInByEveryMethod } from './sign-in-by-every-method.ts'
-import { createIssuer, type SignedIn, signIn } from './signed-in-users.ts'
+import { type SignedIn, signIn } from './signed-in-users.ts'
 
 /** For both databases together. `pnpm test:revocation` runs 10,000. */
 const COUNT = Number(process.env.INTERLEAVINGS ?? 120) / STORES.length

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../../../core/test/hostile/random.ts'
+import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { startQuietProxy } from '../../../core/test/support/quiet-proxy.ts'
 import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import { ACCEPTED } from './answer.ts'
@@ -11,7 +12,7 @@ import { LONG_RUN } from './node-settings.ts'
 import { openDatabase } from './open-database.ts'
 import { KINDS, reasonAfter, revoke } from './revocations.ts'
 import { signInByEveryMethod } from './sign-in-by-every-method.ts'
-import { createIssuer, type SignedIn, signInAdmin } from './signed-in-users.ts'
+import { type SignedIn, signInAdmin } from './signed-in-users.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
 /** `pnpm test:revocation` runs 10,000. */

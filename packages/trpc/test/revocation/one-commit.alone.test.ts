@@ -2,10 +2,11 @@ import { isAuthError } from '@sallyport/core'
 import { authStore, keysVersion } from '@sallyport/core/internal/server'
 import pg from 'pg'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { subscribeToLease } from '../../src/server/session-leases.ts'
 import { sharePostgres } from './databases.ts'
 import { openDatabase } from './open-database.ts'
-import { createIssuer, type SignedIn, signIn } from './signed-in-users.ts'
+import { type SignedIn, signIn } from './signed-in-users.ts'
 
 const STREAMS = 1_000
 /** A statement reads up to 256 sessions, but the first of a turn is sent before the others join it. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRandom } from '../../../core/test/hostile/random.ts'
+import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import { ACCEPTED } from './answer.ts'
 import { revokeAmidCalls, sum } from './call-around.ts'
@@ -12,7 +13,7 @@ import { startLoad } from './load.ts'
 import { LONG_RUN } from './node-settings.ts'
 import { BANNED, KINDS, reasonAfter, revoke } from './revocations.ts'
 import { signInByEveryMethod } from './sign-in-by-every-method.ts'
-import { createIssuer, type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
+import { type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
 /** For both databases together. `pnpm test:revocation` runs 10,000. */

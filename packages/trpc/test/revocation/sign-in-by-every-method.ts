@@ -3,6 +3,7 @@ import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { columnsOf } from '@sallyport/core/internal/auth'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import type { Random } from '../../../core/test/hostile/random.ts'
+import type { Issuer } from '../../../core/test/support/create-issuer.ts'
 import { everyPasswordOption } from '../../../core/test/support/every-plugin.ts'
 import {
   createSignIns,
@@ -12,7 +13,7 @@ import {
   type SignInWorld,
 } from '../../../core/test/support/sign-in-methods.ts'
 import { openDatabase } from './open-database.ts'
-import { type Issuer, type SignedIn, signIn } from './signed-in-users.ts'
+import { type SignedIn, signIn } from './signed-in-users.ts'
 
 /** `pnpm test:revocation` signs everyone in. A short run uses each method once, because hashing is slow. */
 const MAX_SIGN_INS = process.env.REVOCATIONS === undefined ? SESSION_METHODS.length : Number.POSITIVE_INFINITY

@@ -1,8 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { type AuthConfig, type AuthConfigOptions, defineAuthConfig, staticJwks } from '@sallyport/core'
-import { issueJwt, parseSigningKeys, type SigningKey } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
-import { BASE_URL } from './node-settings.ts'
+import { issueJwt } from '@sallyport/core/auth'
+import type { Issuer } from '../../../core/test/support/create-issuer.ts'
 import { openDatabase } from './open-database.ts'
 
 /** A user with one session, in one browser. */
@@ -13,20 +11,6 @@ export interface SignedIn {
   readonly issuer: string
   /** A `Cookie` header with both cookies. */
   readonly cookie: string
-}
-
-/** The issuer of the tokens, as the nodes are configured. */
-export interface Issuer {
-  readonly config: AuthConfig
-  readonly key: SigningKey
-  readonly signingKeys: unknown
-}
-
-export async function createIssuer(options?: Pick<AuthConfigOptions, 'jwt' | 'session'>): Promise<Issuer> {
-  const signingKeys = { keys: [await createSigningKey()] }
-  const { active, publicJwks } = parseSigningKeys(signingKeys)
-  const config = defineAuthConfig({ ...options, baseUrl: BASE_URL, jwks: staticJwks(publicJwks) })
-  return { config, key: active, signingKeys }
 }
 
 const ROWS_AT_ONCE = 500

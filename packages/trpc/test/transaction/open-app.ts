@@ -16,7 +16,8 @@ import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { type Kysely, sql } from 'kysely'
-import { createIssuer, type Issuer, type SignedIn, signIn } from '../revocation/signed-in-users.ts'
+import { createIssuer, type Issuer } from '../../../core/test/support/create-issuer.ts'
+import { type SignedIn, signIn } from '../revocation/signed-in-users.ts'
 
 /** The app's own tables. */
 export type NoteTables = { note: { id: string; text: string } }

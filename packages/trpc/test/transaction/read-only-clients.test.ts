@@ -7,10 +7,10 @@ import { createAuthContext, type DatabaseContext, sensitiveSessionMiddleware } f
 import { initTRPC } from '@trpc/server'
 import { Miniflare } from 'miniflare'
 import { afterAll, expect, expectTypeOf, test } from 'vitest'
+import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { postgresKind } from '../../../core/test/support/database-kinds.ts'
 import { startNeonHttpStub } from '../../../core/test/support/neon-http-stub.ts'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
-import { createIssuer } from '../revocation/signed-in-users.ts'
 import { browser } from '../support/visitor.ts'
 
 const { config, key, signingKeys } = await createIssuer()

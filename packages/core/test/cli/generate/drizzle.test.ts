@@ -1,6 +1,5 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { type Auth, createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { columnsOf, createSigningKey } from '@sallyport/core/internal/auth'
+import { type Auth, createAuth, defineAuth } from '@sallyport/core/auth'
+import { columnsOf } from '@sallyport/core/internal/auth'
 import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { organization } from '@sallyport/core/plugins/organization'
@@ -9,14 +8,11 @@ import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { drizzleFile } from '../../../src/cli/generate/drizzle-file.ts'
 import { schemaTables } from '../../../src/cli/generate/schema-tables.ts'
+import { createIssuer } from '../../support/create-issuer.ts'
 import { databaseKinds, type TestDatabase } from '../../support/database-kinds.ts'
 import { drizzleApp } from '../../support/drizzle-app.ts'
 
-const signingKeys = { keys: [await createSigningKey()] }
-const config = defineAuthConfig({
-  baseUrl: 'http://localhost:3000',
-  jwks: staticJwks(parseSigningKeys(signingKeys).publicJwks),
-})
+const { config, signingKeys } = await createIssuer()
 const definition = defineAuth({
   config,
   signingKeys,

@@ -1,17 +1,14 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres } from '@sallyport/core/postgres'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createIssuer } from '../../support/create-issuer.ts'
 import { closeLater, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 
 const kind = postgresKind(await testPostgres())
-const signingKeys = { keys: [await createSigningKey()] }
-const { publicJwks } = parseSigningKeys(signingKeys)
-const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: staticJwks(publicJwks) })
+const { config, signingKeys } = await createIssuer()
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
 
 const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})

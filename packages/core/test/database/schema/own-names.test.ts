@@ -1,6 +1,6 @@
-import { ConfigurationError, defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { columnsOf, createSigningKey } from '@sallyport/core/internal/auth'
+import { ConfigurationError } from '@sallyport/core'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
+import { columnsOf } from '@sallyport/core/internal/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
@@ -10,15 +10,14 @@ import { openSqlite } from '@sallyport/core/sqlite'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { createIssuer } from '../../support/create-issuer.ts'
 import { databaseKinds } from '../../support/database-kinds.ts'
 import { cookiesAfter, get, post } from '../../support/requests.ts'
 import { until } from '../../support/until.ts'
 
 /** The tokens of delivered invitations. */
 const tokens: string[] = []
-const signingKeys = { keys: [await createSigningKey()] }
-const baseUrl = 'http://localhost:3000'
-const config = defineAuthConfig({ baseUrl, jwks: staticJwks(parseSigningKeys(signingKeys).publicJwks) })
+const { config, signingKeys } = await createIssuer()
 const definition = defineAuth({
   config,
   signingKeys,

@@ -1,12 +1,12 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { columnsOf, createSigningKey } from '@sallyport/core/internal/auth'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
+import { columnsOf } from '@sallyport/core/internal/auth'
 import { anonymous } from '@sallyport/core/plugins/anonymous'
 import { emailCode } from '@sallyport/core/plugins/email-code'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres } from '@sallyport/core/postgres'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, expect, test, vi } from 'vitest'
+import { createIssuer } from '../../support/create-issuer.ts'
 import { type Browser, openBrowser } from '../../support/open-browser.ts'
 import { testPostgres } from '../../support/postgres.ts'
 
@@ -25,9 +25,7 @@ const plugins = [
   }),
 ] as const
 
-const signingKeys = { keys: [await createSigningKey()] }
-const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
-const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks })
+const { config, signingKeys } = await createIssuer()
 const definition = defineAuth({ config, signingKeys, plugins })
 const server = await testPostgres()
 const database = await openPostgres(await server.createDatabase('app'), { columns: columnsOf(definition) })

@@ -1,7 +1,5 @@
 import { hash } from '@node-rs/bcrypt'
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { emailPassword, type OtherHash } from '@sallyport/core/plugins/email-password'
 import { openSqlite } from '@sallyport/core/sqlite'
@@ -9,6 +7,7 @@ import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { otherHashes } from '../../../src/plugins/email-password/other-hashes.ts'
 import { verifyPassword } from '../../../src/plugins/email-password/password.ts'
+import { createIssuer } from '../../support/create-issuer.ts'
 import { post } from '../../support/requests.ts'
 
 /** Its ligature becomes two letters in the normal form that scrypt libraries use. */
@@ -146,9 +145,7 @@ describe('sign-in with a hash of another library', async () => {
 })
 
 test("sign-in never replaces a hash in tables with the app's names", async () => {
-  const signingKeys = { keys: [await createSigningKey()] }
-  const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
-  const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks })
+  const { config, signingKeys } = await createIssuer()
   const plugins = [emailPassword({ otherHashes: ['better-auth'] })]
   const opened = await openSqlite(':memory:')
   const definition = defineAuth({ config, signingKeys, plugins })

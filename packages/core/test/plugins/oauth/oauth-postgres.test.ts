@@ -1,10 +1,9 @@
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-import { type AuthTransaction, createAuth, defineAuth, parseSigningKeys } from '@sallyport/core/auth'
-import { createSigningKey } from '@sallyport/core/internal/auth'
+import { type AuthTransaction, createAuth, defineAuth } from '@sallyport/core/auth'
 import { oauth } from '@sallyport/core/plugins/oauth'
 import { openPostgres } from '@sallyport/core/postgres'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
+import { createIssuer } from '../../support/create-issuer.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { ACME, type Browser, type Landing, newPerson, openBrowser } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
@@ -13,15 +12,12 @@ import { CLIENT } from './oidc-server.ts'
 const [acme, other] = await Promise.all([startLocalProvider(), startLocalProvider()])
 const opened = await openPostgres(await (await testPostgres()).createDatabase('app'))
 afterAll(opened.close)
-const signingKeys = { keys: [await createSigningKey()] }
+const { config, signingKeys } = await createIssuer()
 const plugin = oauth({
   providers: { acme: { ...CLIENT, issuer: acme.issuer }, other: { ...CLIENT, issuer: other.issuer } },
 })
 const definition = defineAuth({
-  config: defineAuthConfig({
-    baseUrl: 'http://localhost:3000',
-    jwks: staticJwks(parseSigningKeys(signingKeys).publicJwks),
-  }),
+  config,
   signingKeys,
   encryptionKeys: Buffer.alloc(32, 7).toString('base64'),
   plugins: [plugin],
