@@ -14,6 +14,10 @@ export interface DrainedNodeServer {
   closeAllConnections?(): void
   getConnections(callback: (error: Error | null, count: number) => void): unknown
   once(event: 'listening', listener: () => void): unknown
+  prependListener?(
+    event: 'request',
+    listener: (request: unknown, response: { shouldKeepAlive: boolean }) => void,
+  ): unknown
 }
 
 /** A server of `node:http`, or the result of `Bun.serve` or `Deno.serve`. Deno can't cut connections. */
@@ -58,7 +62,7 @@ export interface DrainOptions {
   readonly timeoutMs?: number
 }
 
-/** Time for clients to open a socket elsewhere before theirs closes. They wait for up to 1 s. */
+/** Time for clients to move to other nodes before their connections close. They wait for up to 1 s. */
 const HAND_OVER_MS = 1_500
 const CHECK_MS = 20
 
@@ -119,9 +123,10 @@ async function run({ auth, server, sockets }: DrainOptions, timeoutMs: number): 
 
   const isOver = () => stops?.every((stop) => stop.isOver()) && clients().length === 0
   while (!isOver() && performance.now() - startedAt < timeoutMs) {
-    if (performance.now() - startedAt >= HAND_OVER_MS)
+    if (performance.now() - startedAt >= HAND_OVER_MS) {
       for (const socket of clients()) closeUnlessCalled(socket)
-    for (const { closeIdle } of stops ?? []) closeIdle()
+      for (const { closeIdle } of stops ?? []) closeIdle()
+    }
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, CHECK_MS)
       // The framework decides when the process ends.
@@ -164,7 +169,11 @@ function stopNodeServer(server: DrainedNodeServer): Stop {
   const end = () => {
     isRunning = false
   }
-  if (listening) server.close(end)
+  // Tells clients to send no more requests on their connections.
+  server.prependListener?.('request', (_request, response) => {
+    response.shouldKeepAlive = false
+  })
+  if (listening) closeKeepingIdle(server, end)
   // It may be resolving its host name.
   else server.once('listening', () => server.close())
   return {
@@ -179,6 +188,15 @@ function stopNodeServer(server: DrainedNodeServer): Stop {
       cutUpgraded(server)
     },
   }
+}
+
+/** `close` alone cuts idle connections at once, and with them requests on their way and unsent responses. */
+function closeKeepingIdle(server: DrainedNodeServer, end: () => void): void {
+  const { closeIdleConnections } = server
+  server.closeIdleConnections = () => {}
+  server.close(end)
+  if (closeIdleConnections) server.closeIdleConnections = closeIdleConnections
+  else delete server.closeIdleConnections
 }
 
 function closeUnlessCalled(socket: ServerSocket): void {

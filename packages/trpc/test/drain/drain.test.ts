@@ -1,5 +1,7 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { Agent, createServer, get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
 import { createAuth, type OwnedDatabase } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
@@ -14,7 +16,7 @@ import { cookieFetch } from '../support/cookie-fetch.ts'
 import { soon } from '../support/soon.ts'
 import { openStream } from '../support/stream.ts'
 import { ORIGIN } from '../support/visitor.ts'
-import { type DrainRouter, drainNode, type Node, openScene } from './open-node.ts'
+import { type DrainRouter, drainNode, hostOf, type Node, openScene } from './open-node.ts'
 
 /** Opens a socket, and returns it with the messages it gets and how it closes. */
 async function openSocket({ host }: Node, cookie: string) {
@@ -183,6 +185,28 @@ test('calls in flight are answered if the app has closed the server before', asy
   setTimeout(scene.release.resolve, 100)
   expect(await call).toBe('1')
   await Promise.all([closed, drained])
+})
+
+test('requests on open connections get responses, which end the connections, and long responses arrive', async () => {
+  const long = 'x'.repeat(20_000_000)
+  const server = createServer(({ url }, response) => response.end(url === '/long' ? long : 'short'))
+  await once(server.listen(0), 'listening')
+  const url = `http://${hostOf(server)}`
+  const agent = new Agent({ keepAlive: true })
+  const open = async (path: string) => {
+    const request = get(url + path, { agent })
+    const [response]: IncomingMessage[] = await once(request, 'response')
+    return response ?? expect.fail()
+  }
+  const [before, slow] = [await open('/'), await open('/long')]
+  expect(await text(before)).toBe('short')
+  const drained = drain({ auth: { close() {} }, server, timeoutMs: 50_000 })
+  await setImmediate()
+  const after = await open('/')
+  expect([before.headers.connection, after.headers.connection]).toEqual(['keep-alive', 'close'])
+  expect(await text(after)).toBe('short')
+  expect((await text(slow)).length).toBe(long.length)
+  await drained
 })
 
 test('after timeoutMs, a call that hangs is cut', async () => {

@@ -124,7 +124,7 @@ function adaptersOf(auth: TestAuth, scene: Scene) {
   return { handle, listen, listenWithFastify }
 }
 
-function hostOf(server: Server): string {
+export function hostOf(server: Server): string {
   return `localhost:${(server.address() as AddressInfo).port}`
 }
 
