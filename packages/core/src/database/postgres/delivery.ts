@@ -60,14 +60,14 @@ export function deliveryTest(timeoutMs: number, meter: StoreMeter): Delivery {
       const payload = `${PREFIX}${randomUUID()}`
       expected = payload
       sentAt = performance.now()
-      setTimeout(() => {
-        if (expected === payload) fail('undelivered')
-      }, timeoutMs).unref()
       // Loses nothing if the server crashes, so the commit doesn't wait for the disk or a replica.
       await query({
         text: `select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`,
         values: [channel, payload],
       })
+      setTimeout(() => {
+        if (expected === payload) fail('undelivered')
+      }, timeoutMs).unref()
     },
     receive(payload) {
       if (payload === expected) {

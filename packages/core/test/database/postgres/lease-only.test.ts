@@ -6,6 +6,7 @@ import { eventually } from '../../support/eventually.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { startQuietProxy } from '../../support/quiet-proxy.ts'
 import { literal, storeSession } from '../../support/stored-sessions.ts'
+import { startProxy } from '../../support/tcp-proxy.ts'
 
 const server = await testPostgres()
 const { create } = postgresKind(server)
@@ -91,4 +92,19 @@ test('no delivery is expected from a connection that has ended: an outage is no 
   await expect(async () => opened.sessions.findSession(ada)).rejects.toThrow()
   await new Promise((resolve) => setTimeout(resolve, 2_500))
   expect(warnings).toEqual([])
+})
+
+test('no delivery is expected from a server that hangs either', async () => {
+  const warn = vi.spyOn(console, 'warn')
+  onTestFinished(() => warn.mockRestore())
+  const proxy = await startProxy(server.port)
+  const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), {
+    lookupTimeoutMs: 500,
+  })
+  onTestFinished(opened.close)
+  expect(await opened.sessions.findSession(ada)).not.toBeNull()
+  proxy.pauseAnswers()
+  // A heartbeat and its timeout.
+  await new Promise((resolve) => setTimeout(resolve, 6_500))
+  expect(warn).not.toHaveBeenCalled()
 })
