@@ -14,6 +14,7 @@ export interface Child {
 
 const FIXTURES = {
   holdWriteLock: new URL('../fixtures/hold-write-lock.ts', import.meta.url),
+  lockOutReaders: new URL('../fixtures/lock-out-readers.ts', import.meta.url),
   openDatabase: new URL('../fixtures/open-database.ts', import.meta.url),
   writeSteadily: new URL('../fixtures/write-steadily.ts', import.meta.url),
   writeOften: new URL('../fixtures/write-often.ts', import.meta.url),

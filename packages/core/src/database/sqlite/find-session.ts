@@ -110,11 +110,11 @@ export function sqliteLookups(
   function inReadTransaction(read: () => void): void {
     // In memory, a transaction may be open on the only connection.
     const isNested = reader.inTransaction
-    if (!isNested) begin.run([])
     try {
+      if (!isNested) begin.run([])
       read()
     } finally {
-      // Some errors have ended it.
+      // Some errors have ended it, and with libsql, `begin` can fail after it has begun.
       if (!isNested && reader.inTransaction) commit.run([])
     }
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { startFixture } from '../../support/child-process.ts'
@@ -39,5 +40,32 @@ test.each(
     })
     await Promise.all(work)
     expect(await limits.consume('a', LIMIT)).toBeGreaterThan(0)
+  },
+)
+
+test.each(Object.entries(SQLITE_CLIENTS))(
+  '%s, in delete mode: reads that wait for a lock keep none',
+  async (name, open) => {
+    const path = join(directory, `${name.replace('/', '-')}-reads.db`)
+    const app = open(path)
+    onTestFinished(app.close)
+    const { db, revocations, sessions, close } = await openSqlite({ client: app.client })
+    onTestFinished(close)
+    const ada = await storeSession(app)
+    onTestFinished(revocations.subscribe(ada, () => {}))
+    const other = startFixture('lockOutReaders', path)
+    onTestFinished(() => other.kill())
+    let isDone = false
+    const failures = other.nextMessage().finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      const users = db.selectFrom('user').select('id').execute()
+      await Promise.all([users, sessions.findToken(ada.sessionId), sessions.findSession(ada)])
+      // Several in one turn share a transaction.
+      await Promise.all([sessions.findSession(ada), sessions.findSession(ada)])
+      await sleep(10)
+    }
+    expect(await failures).toBe(0)
   },
 )

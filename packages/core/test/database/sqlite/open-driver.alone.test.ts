@@ -104,8 +104,11 @@ test("a client that doesn't read its own writes is a configuration error", async
     written.close()
     read.close()
   })
-  for (const client of [written, read]) await (await openSqlite({ client })).close()
-  // Reads an old copy outside transactions, like an embedded replica.
+  for (const client of [written, read]) {
+    await client.execute('pragma journal_mode = wal')
+    await (await openSqlite({ client })).close()
+  }
+  // Reads an old copy outside transactions, like an embedded replica, which is always in WAL mode.
   const replica: SqliteClient = {
     protocol: 'file',
     execute: (statement) => read.execute(statement),

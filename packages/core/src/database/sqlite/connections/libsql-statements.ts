@@ -1,5 +1,6 @@
 import { AuthError } from '../../../protocol/errors.ts'
 import type { LibsqlClient, LibsqlResult, LibsqlTransaction, SqliteValue } from './client.ts'
+import { locksReaders, TAKE_READ_LOCK } from './libsql-connection.ts'
 
 /** The statements and transactions of `@libsql/client`, each run once. */
 export interface LibsqlStatements {
@@ -14,13 +15,12 @@ export interface LibsqlStatements {
   close(): void
 }
 
-/**
- * Adapts a client. In a file, a prepared write that fails because of a lock stays active until it is garbage,
- * and until then no transaction of its connection can commit. So `executeMultiple` takes the locks.
- */
+/** Adapts a client. In a file, `executeMultiple` takes the locks, for the same reason as `exec` of libsql. */
 export function libsqlStatements(client: LibsqlClient): LibsqlStatements {
   const isRemote = client.protocol !== 'file'
   let isClosed = false
+  let readsLock: boolean | undefined
+  let lastRead: Promise<unknown> = Promise.resolve()
 
   function requireOpen(): void {
     if (isClosed) throw new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('The client is not open') })
@@ -46,6 +46,26 @@ export function libsqlStatements(client: LibsqlClient): LibsqlStatements {
     transaction.close()
   }
 
+  async function isLocking(): Promise<boolean> {
+    const [row] = (await client.execute({ sql: 'pragma journal_mode', args: [] })).rows
+    return locksReaders(String(row?.[0]))
+  }
+
+  /** Reads once earlier reads have ended: if each held a connection, the app's statements could fail. */
+  function readWithLock(statement: Parameters<LibsqlClient['execute']>[0]): Promise<LibsqlResult> {
+    const reading = lastRead.then(async () => {
+      const transaction = await client.transaction('deferred')
+      try {
+        await transaction.executeMultiple(TAKE_READ_LOCK)
+        return await transaction.execute(statement)
+      } finally {
+        transaction.close()
+      }
+    })
+    lastRead = reading.catch(() => {})
+    return reading
+  }
+
   return {
     isRemote,
     begin,
@@ -54,7 +74,11 @@ export function libsqlStatements(client: LibsqlClient): LibsqlStatements {
       requireOpen()
       const statement = { sql, args: parameters as SqliteValue[] }
       if (transaction !== undefined) return transaction.execute(statement)
-      if (isRemote || /^\s*(select|with|pragma)\b/i.test(sql)) return client.execute(statement)
+      if (isRemote || /^\s*pragma\b/i.test(sql)) return client.execute(statement)
+      if (/^\s*(select|with)\b/i.test(sql)) {
+        readsLock ??= await isLocking()
+        return readsLock ? readWithLock(statement) : client.execute(statement)
+      }
       const write = await begin()
       try {
         const result = await write.execute(statement)
