@@ -21,7 +21,7 @@ const CHUNK_SIZE = 500
 export interface PollingOptions {
   /** Runs the {@link pollStatement}, and returns its rows as arrays. */
   readonly read: (keys: string) => Promise<readonly (readonly unknown[])[]>
-  /** Returns a value that changes with every commit. */
+  /** Returns a value that changes with every commit, or a promise of it. */
   readonly readVersion: () => unknown
   readonly passMs: number
   readonly meter?: StoreMeter
@@ -65,7 +65,7 @@ export function pollingFeed({ read, readVersion, passMs, meter }: PollingOptions
       let isPass = false
       let busyMs = 0
       try {
-        const current = readVersion()
+        const current = await readVersion()
         isPass = current !== version && startedAt >= dueAt
         const sessions = [...watched.values()].filter(({ isNew }) => isPass || isNew)
         for (let start = 0; start < sessions.length && !signal.aborted; start += CHUNK_SIZE) {

@@ -55,7 +55,9 @@ export function syncDriver(
           poll ??= reader.prepareRow<unknown[]>(pollStatement(sql))
           return poll.all(keys)
         })
-      return pollingFeed({ read: readKeys, readVersion: versionOf(reader), passMs, meter })
+      const version = versionOf(reader)
+      // In another mode than WAL, each commit of another process locks out readers for a moment.
+      return pollingFeed({ read: readKeys, readVersion: () => retryWhileBusy(version), passMs, meter })
     },
     problems,
     isReplaced,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { startFixture } from '../../support/child-process.ts'
 import { SQLITE_CLIENTS } from '../../support/sqlite-clients.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
@@ -44,7 +44,7 @@ test.each(
 )
 
 test.each(Object.entries(SQLITE_CLIENTS))(
-  '%s, in delete mode: reads that wait for a lock keep none',
+  '%s, in delete mode: reads that wait for a lock keep none, and the feed works',
   async (name, open) => {
     const path = join(directory, `${name.replace('/', '-')}-reads.db`)
     const app = open(path)
@@ -52,6 +52,8 @@ test.each(Object.entries(SQLITE_CLIENTS))(
     const { db, revocations, sessions, close } = await openSqlite({ client: app.client })
     onTestFinished(close)
     const ada = await storeSession(app)
+    const failed = vi.fn<() => void>()
+    revocations.failures?.follow(failed)
     onTestFinished(revocations.subscribe(ada, () => {}))
     const other = startFixture('lockOutReaders', path)
     onTestFinished(() => other.kill())
@@ -67,5 +69,6 @@ test.each(Object.entries(SQLITE_CLIENTS))(
       await sleep(10)
     }
     expect(await failures).toBe(0)
+    expect(failed).not.toHaveBeenCalled()
   },
 )
