@@ -111,11 +111,18 @@ describe('SQLite', () => {
     expect((await served.auth.handler(get('/jwks'))).status).toBe(200)
   })
 
-  test('a full disk', async () => {
-    const { database, run } = await open()
+  test.each([false, true])('a full disk, with libsql: %j', async (withLibsql) => {
+    const { database, run } = await open({ withLibsql })
+    await run('pragma journal_mode = wal')
     const served = await serve(database)
+    const settings = async () => [
+      (await run('pragma cache_size')).rows,
+      (await run('pragma cache_spill')).rows,
+    ]
+    const before = await settings()
     await run('pragma max_page_count = 1')
     await expectFailure(served, { code: 'DATABASE_FULL', parts: { write: 'DATABASE_FULL' } })
+    expect(await settings()).toEqual(before)
   })
 
   test('the check writes to the disk, which may be full, and changes nothing', async () => {

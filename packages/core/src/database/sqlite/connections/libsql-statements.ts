@@ -73,8 +73,12 @@ export function libsqlStatements(client: LibsqlClient): LibsqlStatements {
     async execute(sql, parameters, transaction) {
       requireOpen()
       const statement = { sql, args: parameters as SqliteValue[] }
-      if (transaction !== undefined) return transaction.execute(statement)
-      if (isRemote || /^\s*pragma\b/i.test(sql)) return client.execute(statement)
+      const isPragma = /^\s*pragma\b/i.test(sql)
+      if (transaction !== undefined && !(isPragma && transaction.closed))
+        return transaction.execute(statement)
+      // A full disk has ended it. The client uses its connection next, so the caller can restore settings.
+      transaction?.close()
+      if (isRemote || isPragma) return client.execute(statement)
       if (/^\s*(select|with)\b/i.test(sql)) {
         readsLock ??= await isLocking()
         return readsLock ? readWithLock(statement) : client.execute(statement)
