@@ -80,8 +80,8 @@ export function pollingFeed({ read, readVersion, passMs, meter }: PollingOptions
         if (current === version) unchangedAt = startedAt
         failures.recover()
       } catch (error) {
-        failures.fail('FEED_DOWN', error)
-        // The version stays, so another pass follows.
+        // The version stays, so another pass follows. Once it's stopped, nothing would report the recovery.
+        if (!signal.aborted) failures.fail('FEED_DOWN', error)
       }
       if (isPass) dueAt = startedAt + Math.max(passMs, busyMs / MAX_SHARE)
       const untilDue = dueAt - performance.now()

@@ -74,6 +74,16 @@ test('a failure is over once nothing is read anymore', async () => {
   expect(feed.failures?.current).toBe(null)
 })
 
+test("a read that fails after the last subscriber left isn't a failure", async () => {
+  const { feed, fail } = openFeed({ lockedMs: 20 })
+  fail()
+  const unsubscribe = feed.subscribe(key(1), () => {})
+  await vi.advanceTimersByTimeAsync(10)
+  unsubscribe()
+  await vi.advanceTimersByTimeAsync(20)
+  expect(feed.failures?.current).toBe(null)
+})
+
 /** Subscribes a listener that was called for its first read. */
 async function listen({ feed }: ReturnType<typeof openFeed>, number = 1) {
   const listener = vi.fn<() => void>()
