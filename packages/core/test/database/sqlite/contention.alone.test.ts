@@ -72,3 +72,23 @@ test.each(Object.entries(SQLITE_CLIENTS))(
     expect(failed).not.toHaveBeenCalled()
   },
 )
+
+test.each(Object.entries(SQLITE_CLIENTS))('%s, in delete mode: opens between locks', async (name, open) => {
+  const path = join(directory, `${name.replace('/', '-')}-open.db`)
+  const first = open(path)
+  onTestFinished(first.close)
+  await (await openSqlite({ client: first.client })).close()
+  const other = startFixture('lockOutReaders', path)
+  onTestFinished(() => other.kill())
+  let isDone = false
+  const ended = other.nextMessage().finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    const { client, close } = open(path)
+    await (await openSqlite({ client })).close()
+    close()
+    await sleep(10)
+  }
+  await ended
+})

@@ -84,7 +84,11 @@ export async function openSiblings(
   busyTimeoutMs: number,
 ): Promise<SqliteConnections> {
   const shared = toConnection(client, { isShared: true })
-  const row = shared.prepareRow<[string]>(`select file from pragma_database_list where name = 'main'`).get()
+  const row = await createBusyRetry(busyTimeoutMs)(() =>
+    shared.prepareRow<[string]>(`select file from pragma_database_list where name = 'main'`).get(),
+  ).catch((error) => {
+    throw driverError(error)
+  })
   const path = row?.[0] ?? ''
   if (path === '') return inMemory(shared, true)
   rejectReplica(path)
@@ -143,12 +147,14 @@ async function openConnections(
     return { writer, reader, counter, isShared: false, problems, isReplaced, close: closeAll }
   } catch (error) {
     closeAll()
-    // While a program starts, the driver's error says more than a 503.
-    const cause = isAuthError(error) ? error.cause : error
+    const cause = driverError(error)
     if (!/^SQLITE_(CANTOPEN|READONLY)/.test(sqliteCode(cause))) throw cause
     throw new Error(`SQLite can't open ${file.path}. The file and its folder must be writable.`, { cause })
   }
 }
+
+/** While a program starts, the driver's error says more than a 503. */
+const driverError = (error: unknown): unknown => (isAuthError(error) ? error.cause : error)
 
 function runPragma(connection: SqliteConnection, pragma: string): void {
   const statement = connection.prepare(`pragma ${pragma}`)
