@@ -14,6 +14,8 @@ type Part = 'read' | 'write' | 'feed' | 'keys' | 'clock'
 export type Readiness = Readonly<Record<Part, 'ok' | FailureCode>>
 
 const SHARED_MS = 1_000
+/** Some checks may never end, such as one whose connection was lost. */
+const MAX_JOINED_MS = 30_000
 const MAX_SKEW_MS = 30_000
 const FILE_CHECK_MS = 1_000
 
@@ -24,13 +26,14 @@ export function createReadiness(
 ): () => Promise<Readiness> {
   let startedAt = Number.NEGATIVE_INFINITY
   let shared: Promise<Readiness>
+  const running = new Map<Part, { readonly work: Promise<unknown>; readonly startedAt: number }>()
 
   /** Runs one check. The cause is for the operator: the result may be public. */
-  async function run(check: () => Promise<unknown>): Promise<'ok' | FailureCode> {
+  async function run(part: Part, check: () => Promise<unknown>): Promise<'ok' | FailureCode> {
     try {
       // Read first: if the configuration is invalid, no check may run that nothing waits for.
       const { lookupTimeoutMs } = config
-      await withDeadline(check(), lookupTimeoutMs)
+      await withDeadline(runOnce(part, check), lookupTimeoutMs)
       return 'ok'
     } catch (error) {
       const code = failureCode(error)
@@ -39,14 +42,24 @@ export function createReadiness(
     }
   }
 
+  /** Joins a check that has passed its deadline, such as at a lock: each holds a connection of the app. */
+  function runOnce(part: Part, check: () => Promise<unknown>): Promise<unknown> {
+    const now = performance.now()
+    const last = running.get(part)
+    if (last !== undefined && now - last.startedAt < MAX_JOINED_MS) return last.work
+    const work = check().finally(() => running.delete(part))
+    running.set(part, { work, startedAt: now })
+    return work
+  }
+
   async function checkAll(): Promise<Readiness> {
     const [read, write, feed, keys, clock] = await Promise.all([
-      run(async () => checkRead(config, await connect())),
-      run(async () => checkWrite(await connect())),
-      run(async () => checkFeed(await connect())),
+      run('read', async () => checkRead(config, await connect())),
+      run('write', async () => checkWrite(await connect())),
+      run('feed', async () => checkFeed(await connect())),
       // It needs no database.
-      run(() => checkKeys(config)),
-      run(async () => checkClock(await connect())),
+      run('keys', () => checkKeys(config)),
+      run('clock', async () => checkClock(await connect())),
     ])
     return { read, write, feed, keys, clock }
   }

@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, renameSync, statSync, symlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { createClient } from '@libsql/client'
 import type { AuthFailure, FailureCode } from '@sallyport/core'
 import { type Auth, createAuth, defineEndpoint } from '@sallyport/core/auth'
@@ -226,6 +227,22 @@ describe('PostgreSQL', () => {
     await expectFailure(served, { code: 'DATABASE_TIMEOUT', parts: { write: 'DATABASE_TIMEOUT' } })
     await client.query('rollback')
     expect(await works(served.auth)).toBe(true)
+  })
+
+  test('checks that wait for a lock hold one connection', async () => {
+    const { database, client } = await open()
+    const { auth } = await serve(database)
+    await client.query('begin; lock table sallyport.audit')
+    const waiting = async () => (await client.query('select from pg_locks where not granted')).rowCount
+    const first = auth.readiness()
+    await until(async () => (await waiting()) === 1)
+    await setTimeout(1_000)
+    const second = auth.readiness()
+    expect(second).not.toBe(first)
+    await setTimeout(200)
+    expect(await waiting()).toBe(1)
+    await client.query('rollback')
+    expect(await Promise.all([first, second])).toEqual([OK, OK])
   })
 
   test('a deadlock with a migration of the app, outside a transaction', async () => {
