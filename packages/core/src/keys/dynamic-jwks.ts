@@ -77,13 +77,14 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       attempts++
       nextAttemptAt = now() + backOff(attempts, { minMs: 1_000, maxMs: 30_000, atLeastMs: 1_000 })
       failures.fail('KEYS_UNAVAILABLE', error)
-      throw unavailable(error)
+      throw unavailable()
     }
   }
 
-  function unavailable(cause?: unknown): AuthError {
+  /** Its cause is that of the last fetch, also during the pause. */
+  function unavailable(): AuthError {
     const retryAfterSeconds = Math.max(1, Math.ceil((nextAttemptAt - now()) / 1000))
-    return new AuthError('KEYS_UNAVAILABLE', { cause, retryAfterSeconds })
+    return new AuthError('KEYS_UNAVAILABLE', { cause: failures.current?.cause, retryAfterSeconds })
   }
 
   async function findAfterFetch(kid: string): Promise<VerificationKey | undefined> {

@@ -160,6 +160,15 @@ describe('the first request waits for the keys', () => {
     expect(scene.server.requests).toBe(1)
   })
 
+  test('a call during the pause gets the cause of the failed fetch', async () => {
+    const scene = await setScene((_request, response) => void response.writeHead(500).end())
+    const find = async () => scene.keySet.findKey(a.kid)
+    const cause = await find().catch((error: Error) => error.cause)
+    expect(cause).toBeInstanceOf(Error)
+    await expect(find()).rejects.toMatchObject({ cause })
+    expect(scene.fetches).toHaveLength(1)
+  })
+
   test('the error says how long keys are unavailable, and no fetch happens before then', async () => {
     const scene = await setScene((_request, response) => void response.writeHead(500).end())
     for (let failures = 1; failures <= 12; failures++) {
