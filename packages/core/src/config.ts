@@ -265,7 +265,8 @@ function resolve(options: AuthConfigOptions): AuthConfig {
     identityCache: createIdentityCache(cacheSize),
     now: options.now ?? (() => new Date()),
   }
-  for (const { jwks } of config.issuers) reportSource(jwks.failures, 'keys', config)
+  reportSource(jwks.failures, 'keys', config)
+  for (const { issuer, jwks } of trustedIssuers) reportSource(jwks.failures, `keys of ${issuer}`, config)
   return config
 }
 

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  type AuthFailure,
   ConfigurationError,
   type DynamicJwksOptions,
   defineAuthConfig,
@@ -167,6 +168,27 @@ describe('the first request waits for the keys', () => {
     expect(cause).toBeInstanceOf(Error)
     await expect(find()).rejects.toMatchObject({ cause })
     expect(scene.fetches).toHaveLength(1)
+  })
+
+  test('an issuer that recovers says nothing about another', async () => {
+    const onFailure = vi.fn<(failure: AuthFailure) => void>()
+    const [own, other] = await Promise.all([setScene('down'), setScene('down')])
+    const jwks = other.keySet
+    const claims = { userId: 'sub', sessionId: 'sid' }
+    const issuer = { issuer: 'https://id.example.com', audience: 'app', typ: 'JWT', jwks, claims }
+    const baseUrl = 'https://app.example.com'
+    defineAuthConfig({ baseUrl, jwks: own.keySet, bearer: true, trustedIssuers: [issuer], onFailure })
+    for (const scene of [own, other]) expect(await lookUp(scene, a.kid)).toBe('KEYS_UNAVAILABLE')
+    other.server.answer = publish([a])
+    other.advance(MINUTE)
+    expect(await lookUp(other, a.kid)).toBe(a.kid)
+    const place = { code: 'KEYS_UNAVAILABLE', path: 'keys of https://id.example.com' }
+    await soon(() => expect(onFailure).toHaveBeenCalledTimes(3))
+    expect(onFailure.mock.calls).toMatchObject([
+      [{ path: 'keys', recovered: false }],
+      [{ ...place, cause: expect.any(Error), recovered: false }],
+      [{ ...place, recovered: true }],
+    ])
   })
 
   test('the error says how long keys are unavailable, and no fetch happens before then', async () => {
