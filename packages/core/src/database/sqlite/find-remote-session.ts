@@ -1,3 +1,4 @@
+import type { StoreMeter } from '../../events/telemetry.ts'
 import { type AddedColumns, addedLists } from '../../session/added-columns.ts'
 import type { SessionReader } from '../../session/session.ts'
 import { type LookupValues, sessionOf } from '../../session/session-row.ts'
@@ -11,10 +12,12 @@ type ReadValues = (sql: string, parameters: string[]) => Promise<readonly unknow
 export function remoteLookups(read: ReadValues, sql: SessionSql, columns: AddedColumns): SessionReader {
   const added = addedLists(columns)
   const statement = lookupStatement(sql)
+  const meter: StoreMeter = { system: 'sqlite', telemetry: undefined }
   return {
-    meter: { system: 'sqlite', telemetry: undefined },
+    meter,
     async findSession(key) {
       if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
+      meter.telemetry?.record('batch', 1, { system: meter.system })
       const values = await read(statement, [key.sessionId, key.userId])
       return values === undefined ? null : sessionOf(key, values as LookupValues, added)
     },

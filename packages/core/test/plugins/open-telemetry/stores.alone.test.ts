@@ -1,4 +1,5 @@
-import { authenticate } from '@sallyport/core'
+import { createClient } from '@libsql/client'
+import { authenticate, validateSession } from '@sallyport/core'
 import { commit, createAuth, issueJwt, revokeSession } from '@sallyport/core/auth'
 import { openTelemetry } from '@sallyport/core/plugins/open-telemetry'
 import { openPostgres } from '@sallyport/core/postgres'
@@ -72,6 +73,18 @@ describe.each(['sqlite', 'postgresql'] as const)('%s', (system) => {
       attributes,
     })
   })
+})
+
+test('with libsql, each lookup is a batch', async () => {
+  const database = await openSqlite({ client: createClient({ url: `file:${temporaryDirectory()}/app.db` }) })
+  onTestFinished(database.close)
+  const { points } = collectTelemetry()
+  for (const sessionId of ['one', 'two']) {
+    const identity = { sessionId, userId: 'ada', version: null, issuer: config.issuer }
+    await expect(validateSession(identity, database.sessions, config)).rejects.toThrow()
+  }
+  const attributes = { 'db.system.name': 'sqlite' }
+  expect(await points('sallyport.lookup.batch_size')).toMatchObject([{ attributes, value: 2, sum: 2 }])
 })
 
 test('on PostgreSQL, the wait for each connection', async () => {
