@@ -11,7 +11,8 @@ export function libsqlWriteQueue(statements: LibsqlStatements, retryWhileBusy: R
   const connection: DatabaseConnection = {
     async executeQuery<Row>(query: Parameters<DatabaseConnection['executeQuery']>[0]) {
       const { sql, parameters } = encode(query)
-      return toQueryResult<Row>(await retryWhileBusy(() => statements.execute(sql, parameters, transaction)))
+      const execute = () => statements.execute(sql, parameters, transaction)
+      return toQueryResult<Row>(await retryWhileBusy(execute, sql))
     },
     async *streamQuery<Row>(query: Parameters<DatabaseConnection['streamQuery']>[0]) {
       yield await connection.executeQuery<Row>(query)

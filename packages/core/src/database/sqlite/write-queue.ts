@@ -72,7 +72,7 @@ class WriteQueueDriver extends SqliteDriver {
   override async acquireConnection(): Promise<DatabaseConnection> {
     const inner = await super.acquireConnection()
     return {
-      executeQuery: (query) => this.#retryWhileBusy(() => inner.executeQuery(encode(query))),
+      executeQuery: (query) => this.#retryWhileBusy(() => inner.executeQuery(encode(query)), query.sql),
       streamQuery: (query, chunkSize) => inner.streamQuery(encode(query), chunkSize),
     }
   }

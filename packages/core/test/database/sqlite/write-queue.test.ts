@@ -189,6 +189,14 @@ describe('while another connection holds the write lock', () => {
     expect(await reasons).toEqual(Array(4).fill('SESSIONS_UNAVAILABLE'))
   })
 
+  test('neither do those behind a read, which succeeds', async () => {
+    const late = reasonOf(insert('late'))
+    const read = db.selectFrom('note').selectAll().execute()
+    const next = reasonOf(insert('next'))
+    await pass(BUSY_TIMEOUT_MS)
+    expect([await late, await read, await next]).toEqual(['SESSIONS_UNAVAILABLE', [], 'SESSIONS_UNAVAILABLE'])
+  })
+
   test.each([
     [
       'another succeeded',

@@ -4,7 +4,11 @@ import { backOff } from '../../../protocol.ts'
 
 const BUSY_PAUSE = { minMs: 1, maxMs: 50 }
 
-export type RetryWhileBusy = <Result>(execute: () => Promise<Result> | Result) => Promise<Result>
+/** `sql` is the statement, if it may be one that only reads. */
+export type RetryWhileBusy = <Result>(
+  execute: () => Promise<Result> | Result,
+  sql?: string,
+) => Promise<Result>
 
 /**
  * Retries while another process holds a lock. After `timeoutMs`, it's `SESSIONS_UNAVAILABLE`.
@@ -16,14 +20,15 @@ export function createBusyRetry(
 ): RetryWhileBusy {
   let timedOutAt = Number.NEGATIVE_INFINITY
 
-  return async function retryWhileBusy(execute) {
+  return async function retryWhileBusy(execute, sql = '') {
     const startedAt = performance.now()
     // A statement queued behind one that timed out has waited as long, so it gets one attempt.
     const deadline = startedAt - timedOutAt < timeoutMs ? startedAt : startedAt + timeoutMs
     for (let attempts = 1; ; attempts++) {
       try {
         const result = await execute()
-        timedOutAt = Number.NEGATIVE_INFINITY
+        // A read succeeds while another process holds the lock for writes.
+        if (!/^select\b/i.test(sql)) timedOutAt = Number.NEGATIVE_INFINITY
         return result
       } catch (error) {
         if (isFault(error)) throw error
