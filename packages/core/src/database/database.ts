@@ -61,7 +61,7 @@ export interface OpenedReader extends Required<Omit<AuthStore, 'database' | 'loc
 }
 
 /** An open store on tables that another library owns. Pass it to `withAuthStore`. */
-export interface OpenedStore extends OpenedReader, OwnSessions {
+export interface OpenedStore extends OpenedReader, OwnSessions, Pick<SessionDatabase, 'isReplaced'> {
   readonly locks: SessionLocks
 }
 

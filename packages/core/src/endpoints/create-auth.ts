@@ -4,6 +4,7 @@ import { openOnce } from '../database/open-once.ts'
 import { preparePlugins } from '../database/schema/prepare-tables.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { closeShared, findShared, openPrepared, openShared } from '../database/shared-databases.ts'
+import { watchFile } from '../database/watch-file.ts'
 import { reportSource } from '../events/failure-source.ts'
 import { reportFailure } from '../events/report-failure.ts'
 import { type PruneReport, prune, requireAuditDays } from '../lifecycle/prune.ts'
@@ -16,7 +17,7 @@ import { checkReady } from './check-ready.ts'
 import type { EndpointServer } from './create-context.ts'
 import type { AuthDefinition, AuthPlugin } from './definition.ts'
 import { createHandler, type RequestOptions } from './handler.ts'
-import { checkWrite, createReadiness, type Readiness, watchFile } from './readiness.ts'
+import { checkWrite, createReadiness, type Readiness } from './readiness.ts'
 
 export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   /** Responds to every request under `/api/auth`; never rejects. */

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { AuthConfig } from '../config.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
+import { requireFile } from '../database/watch-file.ts'
 import type { FailureCode } from '../events/failure.ts'
 import { Fault, failureCode } from '../events/failure-code.ts'
-import { createFailureSource, reportSource } from '../events/failure-source.ts'
 import { reportFailure } from '../events/report-failure.ts'
 import { withDeadline } from '../protocol/deadline.ts'
 import { checkKeys, checkLookup } from '../session/is-ready.ts'
@@ -17,7 +17,6 @@ const SHARED_MS = 1_000
 /** Some checks may never end, such as one whose connection was lost. */
 const MAX_JOINED_MS = 30_000
 const MAX_SKEW_MS = 30_000
-const FILE_CHECK_MS = 1_000
 
 /** Creates a check of every part. Callers within a second share one. */
 export function createReadiness(
@@ -143,29 +142,3 @@ async function checkClock({ db, locks }: SessionDatabase): Promise<void> {
   if (Math.abs(skewMs) > MAX_SKEW_MS)
     throw new Fault('CLOCK_SKEW', `The clock differs from the database's by ${skewMs} ms`)
 }
-
-/** Reports within a second that the file of a database is gone, or back. Returns a function that stops it. */
-export function watchFile({ isReplaced }: SessionDatabase, config: AuthConfig): () => void {
-  if (isReplaced === undefined) return () => {}
-  const source = createFailureSource()
-  const stopReporting = reportSource(source, 'file', config)
-  const timer = setInterval(() => {
-    if (!isReplaced()) source.recover()
-    else if (source.current === null) source.fail('DATABASE_FILE_REPLACED', fileReplaced())
-  }, FILE_CHECK_MS)
-  timer.unref()
-  return () => {
-    clearInterval(timer)
-    stopReporting()
-  }
-}
-
-function requireFile({ isReplaced }: SessionDatabase): void {
-  if (isReplaced?.()) throw fileReplaced()
-}
-
-const fileReplaced = () =>
-  new Fault(
-    'DATABASE_FILE_REPLACED',
-    'The SQLite file was removed or replaced. Put it back, then restart this process',
-  )

@@ -7,6 +7,7 @@
 export { sessionSql } from '../database/find-session-sql.ts'
 export { lazyStore, type OpenedMembers } from '../database/lazy-store.ts'
 export { openOnce } from '../database/open-once.ts'
+export { watchFile } from '../database/watch-file.ts'
 export { reportSource } from '../events/failure-source.ts'
 export { reportFailure, reportOnce, wasReported } from '../events/report-failure.ts'
 export { keysVersion } from '../jwt/trusted-issuer.ts'

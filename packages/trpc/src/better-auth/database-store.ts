@@ -7,6 +7,7 @@ import {
   reportFailure,
   reportSource,
   sessionSql,
+  watchFile,
 } from '@sallyport/core/internal/server'
 import { adapterStore } from './adapter-store.ts'
 import { type DatabaseClient, type FoundClient, findClient } from './find-client.ts'
@@ -24,7 +25,7 @@ export interface DatabaseStore {
   close(): Promise<void>
 }
 
-type Opened = OpenedMembers & { close(): Promise<void> }
+type Opened = OpenedMembers & Parameters<typeof watchFile>[0] & { close(): Promise<void> }
 
 interface StoreOptions {
   readonly config: AuthConfig
@@ -34,14 +35,19 @@ interface StoreOptions {
 
 export function databaseStore(source: BetterAuthSource, { config, client }: StoreOptions): DatabaseStore {
   let db: object | undefined
+  let stopWatching = () => {}
   const opening = openOnce(
     async () => {
       const opened = await openStore(await source.load(), { issuer: config.issuer, client, db })
       reportSource(opened.revocations.failures, 'feed', config)
+      stopWatching = watchFile(opened, config)
       return opened
     },
     {
-      end: ({ close }) => close(),
+      end({ close }) {
+        stopWatching()
+        return close()
+      },
       onError: (error) => reportFailure(error, { path: 'open', step: 'background' }, config),
     },
   )

@@ -1,3 +1,6 @@
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AuthFailure } from '@sallyport/core'
 import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { getMigrations } from 'better-auth/db/migration'
 import Database from 'better-sqlite3'
@@ -5,6 +8,7 @@ import { drizzle } from 'drizzle-orm/better-sqlite3'
 import { Kysely, SqliteDialect } from 'kysely'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { COLUMNS, createApp } from './app.ts'
 import { createSqlite, sqliteTables } from './drizzle-tables.ts'
 import { createPool, SCENES } from './scenes.ts'
@@ -100,6 +104,25 @@ test('ctx.transaction rejects a new session that has the id of the deleted one',
     expect(client.prepare('select id from session').all()).toEqual([{ id: 1 }])
   })
   expect(await call(cookie, 'write')).toBe('TOKEN_INVALID')
+})
+
+test('a file that was removed is reported, and that it is back', async () => {
+  const path = join(temporaryDirectory(), 'app.db')
+  const database = new Database(path)
+  const options = { ...COLUMNS, database }
+  await (await getMigrations(options)).runMigrations()
+  const onFailure = vi.fn<(failure: AuthFailure) => void>()
+  await createApp(options, { db: database, onFailure }).signUp()
+  const soon = (times: number) => vi.waitFor(() => expect(onFailure).toHaveBeenCalledTimes(times), 30_000)
+  renameSync(path, `${path}.old`)
+  await soon(1)
+  renameSync(`${path}.old`, path)
+  await soon(2)
+  const place = { code: 'DATABASE_FILE_REPLACED', path: 'file' }
+  expect(onFailure.mock.calls).toMatchObject([
+    [{ ...place, recovered: false }],
+    [{ ...place, recovered: true }],
+  ])
 })
 
 /** Signs up, and returns what a call receives, with the warnings and errors that were printed. */

@@ -66,6 +66,7 @@ export async function openSqliteStore(
       ...reader,
       limits,
       locks,
+      isReplaced: writer.driver.isReplaced,
       ...mappedSessions({ db, locks, revocations }),
       async close() {
         stop()
