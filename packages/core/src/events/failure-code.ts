@@ -3,14 +3,14 @@ import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { isAuthError, isConfigurationError } from '../protocol/errors.ts'
 import type { FailureCode } from './failure.ts'
 
-/** Codes of SQLite, and SQLSTATEs of PostgreSQL. */
+/** Codes of SQLite, SQLSTATEs of PostgreSQL, and messages of `pg`, which has no codes for them. */
 const CODES: readonly (readonly [RegExp, FailureCode])[] = [
   [/^SQLITE_READONLY_DBMOVED$/, 'DATABASE_FILE_REPLACED'],
   [/^(SQLITE_READONLY|25006$)/, 'DATABASE_READ_ONLY'],
   [/^(SQLITE_FULL|53100$|ENOSPC$|EDQUOT$)/, 'DATABASE_FULL'],
   [/^(SQLITE_BUSY|SQLITE_LOCKED|TRANSACTION_ACTIVE$|55P03$|40001$|40P01$)/, 'DATABASE_LOCKED'],
-  [/^(57014$|25P04$|ETIMEDOUT$)/, 'DATABASE_TIMEOUT'],
-  [/^53300$/, 'POOL_EXHAUSTED'],
+  [/^(57014$|25P04$|ETIMEDOUT$|timeout expired$|Query read timeout$)/, 'DATABASE_TIMEOUT'],
+  [/^(53300$|timeout exceeded when trying to connect)/, 'POOL_EXHAUSTED'],
 ]
 
 /** The numbers of `node:sqlite`. */
@@ -20,12 +20,6 @@ const NUMBERS: Readonly<Record<number, FailureCode>> = {
   8: 'DATABASE_READ_ONLY',
   13: 'DATABASE_FULL',
 }
-
-/** Messages of `pg`, which has no codes for them. */
-const MESSAGES: typeof CODES = [
-  [/^timeout exceeded when trying to connect/, 'POOL_EXHAUSTED'],
-  [/^(timeout expired|Query read timeout)$/, 'DATABASE_TIMEOUT'],
-]
 
 const MAX_DEPTH = 8
 
@@ -49,8 +43,7 @@ export function failureCode(error: unknown): FailureCode {
     if (code !== undefined) return code
     cause = cause.cause
   }
-  if (!isAuthError(error)) return 'INTERNAL_ERROR'
-  return error.reason === 'KEYS_UNAVAILABLE' ? 'KEYS_UNAVAILABLE' : 'DATABASE_UNAVAILABLE'
+  return isAuthError(error) ? 'DATABASE_UNAVAILABLE' : 'INTERNAL_ERROR'
 }
 
 function codeOf(error: Error): FailureCode | undefined {
@@ -60,7 +53,5 @@ function codeOf(error: Error): FailureCode | undefined {
   if (error instanceof DeadlineError) return 'DATABASE_TIMEOUT'
   if ('errcode' in error && typeof error.errcode === 'number') return NUMBERS[error.errcode & 0xff]
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const found =
-    CODES.find(([pattern]) => pattern.test(code)) ?? MESSAGES.find(([pattern]) => pattern.test(error.message))
-  return found?.[1]
+  return CODES.find(([pattern]) => pattern.test(code) || pattern.test(error.message))?.[1]
 }
