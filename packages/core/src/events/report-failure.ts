@@ -41,7 +41,7 @@ export function reportFailure(error: unknown, place: Place, config: Reporting): 
   const isKnown = isAuthError(error)
   const failure: AuthFailure = {
     code: place.code ?? failureCode(error),
-    reason: isKnown ? error.reason : null,
+    reason: isKnown && place.step !== 'background' ? error.reason : null,
     path: place.path,
     step: place.step,
     cause: isKnown ? (error.cause ?? error) : error,

@@ -295,7 +295,12 @@ describe('PostgreSQL', () => {
     onTestFinished(() => auth.close())
     const down = 'DATABASE_UNAVAILABLE'
     expect(await auth.readiness()).toEqual({ read: down, write: down, feed: down, keys: 'ok', clock: down })
-    expect(new Set(failures.map(({ code }) => code))).toEqual(new Set([down]))
+    expect(failures.map(({ code, path }) => [code, path])).toEqual([
+      [down, 'open'],
+      [down, 'readiness'],
+    ])
+    // They are in no response.
+    expect(failures.map(({ reason }) => reason)).toEqual([null, null])
   })
 
   test('a dead feed, which recovers', async () => {
