@@ -107,5 +107,5 @@ export function isDecided({ code }: AuthClientError): boolean {
 
 /** Returns whether the server rejected the request: a 4xx other than 408 and 429. */
 export function isRejection({ status }: Pick<AuthClientError, 'status'>): boolean {
-  return /^4(?!08|29)/.test(String(status))
+  return /^4(?!08|29)/.test(`${status}`)
 }

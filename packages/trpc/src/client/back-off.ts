@@ -6,7 +6,7 @@ export const MAX_TIMER_MS: number = 2 ** 31 - 1
  * of this name has options, which would enlarge every app's bundle.
  */
 export function backOff(failures: number, retryAfterSeconds?: number | null): number {
-  const half = Math.min(1_000 * 2 ** (failures - 1), 30_000) / 2
+  const half = Math.min(250 * 2 ** failures, 15_000)
   const atLeast = Math.max(half, (retryAfterSeconds ?? 0) * 1_000)
   return Math.min(atLeast + half * Math.random(), MAX_TIMER_MS)
 }

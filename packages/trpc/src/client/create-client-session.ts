@@ -23,7 +23,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
   let stop: (() => void) | null = null
   let stoppedAt = Number.POSITIVE_INFINITY
   let signingOut = Promise.resolve()
-  const refresher = createRefresher(store, () => stop !== null)
+  const refresher = createRefresher(store, () => Boolean(stop))
   const { refresh } = refresher
 
   const shown = {
@@ -37,7 +37,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
       listeners++
       stop ??= options.server ? () => {} : followSession(store, refresh)
       return () => {
-        if (!unsubscribe() || --listeners > 0) return
+        if (!unsubscribe() || --listeners) return
         stop?.()
         stop = null
         stoppedAt = performance.now()

@@ -58,7 +58,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   async function request(begun: Begun): Promise<void> {
     let error = clientError('SECRET_SUPERSEDED')
     for (const milliseconds of PAUSES_MS) {
-      if (milliseconds > 0) await pause(milliseconds, store.subscribe)
+      if (milliseconds) await pause(milliseconds, store.subscribe)
       if (await isDone(begun)) return
       // Only a request can be part of a loop. Credentials from another tab need none.
       if (isCaused) causedAt.push(performance.now())
@@ -99,7 +99,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   function refreshForCall(): Promise<AuthState> | null {
     const now = performance.now()
     causedAt = causedAt.filter((at) => now - at < 60_000)
-    if (running === null) isCaused = causedAt.length < MAX_PER_MINUTE
+    if (!running) isCaused = causedAt.length < MAX_PER_MINUTE
     return running || isCaused ? refresh() : null
   }
 
@@ -111,12 +111,12 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       const isUnread = tokens && shown.status === 'loading'
       // Without listeners, no timer retries.
       const mustRetry = isRestored && !isScheduled()
-      if (isUnread || mustRetry || ((isRestored || isDue(held)) && failures === 0)) await refresh()
+      if (isUnread || mustRetry || (!failures && (isRestored || isDue(held)))) await refresh()
     },
     async refreshAfter(rejected) {
       const isNewer = () => get().generation > rejected
       const { shown, failures } = get()
-      const isDelayed = running === null && isScheduled() && failures > 0
+      const isDelayed = !running && isScheduled() && failures > 0
       if (!isNewer() && shown.status !== 'unauthenticated' && !isDelayed)
         if ((await refreshForCall()) === null && get().failures === 0)
           // In an outage, no new JWT was rejected.

@@ -58,21 +58,24 @@ function nextRefreshInMs(state: SessionState): number | null {
   // Without a failure, an error says nothing about the token endpoint.
   const error = failures ? shown.error : null
   if ((!isRestored && isSignedOut(state)) || (error && isDecided(error))) return null
-  const dueIn = held === null ? 0 : dueInMs(held, Math.random() / PARTS_OF_LEEWAY)
+  const dueIn = held ? dueInMs(held, Math.random() / PARTS_OF_LEEWAY) : 0
   const delay = error ? backOff(failures, error.retryAfterSeconds) : dueIn
   return Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))
 }
 
-const FOCUS_EVENTS = ['visibilitychange', 'focus', 'online', 'pageshow']
+const FOCUS_EVENTS = ['visibilitychange', 'focus', 'online', 'pagehide']
 
 /** Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. */
 export function onFocus(listener: (isFromHistory?: boolean) => void): () => void {
   if (!globalThis.document) return () => {}
-  const notify = ({ persisted }: Partial<PageTransitionEvent>) => {
-    if (persisted || !document.hidden) listener(persisted)
+  let isInHistory: boolean | undefined
+  // A page from the history becomes visible, and other listeners make calls, before `pageshow`.
+  const notify = ({ persisted }: Event & Partial<PageTransitionEvent>) => {
+    isInHistory = persisted ?? (document.hidden ? isInHistory : void listener(isInHistory))
   }
-  for (const type of FOCUS_EVENTS) window.addEventListener(type, notify)
+  // First of all listeners. `focus` isn't captured, since its elements have such events too.
+  for (const type of FOCUS_EVENTS) window.addEventListener(type, notify, type !== 'focus')
   return () => {
-    for (const type of FOCUS_EVENTS) window.removeEventListener(type, notify)
+    for (const type of FOCUS_EVENTS) window.removeEventListener(type, notify, type !== 'focus')
   }
 }

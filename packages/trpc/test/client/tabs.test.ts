@@ -574,8 +574,18 @@ describe('a page', () => {
   }
   const fire = (type: string, more: object = {}) => page.dispatchEvent(Object.assign(new Event(type), more))
   const soon = () => new Promise((resolve) => setTimeout(resolve, 30))
+  const leave = () => {
+    fire('pagehide', { persisted: true })
+    page.hidden = true
+    fire('visibilitychange')
+  }
+  const restore = () => {
+    leave()
+    page.hidden = false
+    fire('visibilitychange')
+  }
 
-  test.each(['visibilitychange', 'focus', 'online', 'pageshow'])(
+  test.each(['visibilitychange', 'focus', 'online'])(
     'that wakes (%s) retries a missing response, and nothing else',
     async (type) => {
       const { server, client } = await open()
@@ -605,22 +615,24 @@ describe('a page', () => {
   test('that is restored from the history requests the current user', async () => {
     const { server, client } = await open()
     server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
-    fire('pageshow', { persisted: true })
+    restore()
     await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     server.answer(TOKEN, () => tokens({ sessionId: 'ada-2' }))
     fire('focus')
     await soon()
     expect(client.getState().status).toBe('unauthenticated')
-    fire('pageshow', { persisted: true })
+    restore()
     await eventually(() => expect(client.getState().status).toBe('authenticated'))
   })
 
   test('that is restored from the history in the background requests the current user', async () => {
     const { server, client } = await open()
     server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
-    page.hidden = true
-    fire('pageshow', { persisted: true })
-    await soon()
+    leave()
+    fire('focus')
+    // A page that the user leaves may still save something.
+    await client[clientSession].refreshIfDue()
+    expect(server.count(TOKEN)).toBe(0)
     page.hidden = false
     fire('visibilitychange')
     await eventually(() => expect(client.getState().userId).toBe('grace'))
@@ -630,7 +642,7 @@ describe('a page', () => {
     const { server, client } = await open()
     const late = Promise.withResolvers<Response>()
     server.answer(TOKEN, () => late.promise)
-    fire('pageshow', { persisted: true })
+    restore()
     let isSent = false
     const call = client[clientSession].refreshIfDue().then(() => {
       isSent = true
@@ -654,7 +666,7 @@ describe('a page', () => {
       })
     const app = createTRPCClient<AppRouter>({ links: [authLink(client), lastLink] })
     server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
-    fire('pageshow', { persisted: true })
+    restore()
     const query = app.me.query()
     await eventually(() => expect(client.getState().error).not.toBeNull())
     await expect(app.write.mutate()).rejects.toMatchObject({ data: { httpStatus: 503 } })
@@ -679,7 +691,7 @@ describe('a page', () => {
       }
       const answer = status === 'authenticated' ? () => tokens() : () => rejection(401, 'SESSION_NOT_FOUND')
       server.answer(TOKEN, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
-      fire('pageshow', { persisted: true })
+      restore()
       await eventually(() => expect(client.getState().error).not.toBeNull())
       server.answer(TOKEN, answer)
       await eventually(() => expect(client[clientSession].get().isRestored).toBe(false))
