@@ -37,8 +37,8 @@ export function AuthProvider({ client, queryClient, children }: AuthProviderProp
   if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: seenBy(client) })
   const [value, show] = useState({ client, state })
   useLayoutEffect(() => {
-    // A state object belongs to one client.
-    if (value.state !== state) show({ client, state })
+    // A state object belongs to one client. In a tree that was hidden, `state` may be outdated.
+    if (value.state !== client.getState()) show({ client, state })
   })
   // Unmounts everything first. Otherwise, React keeps the former user's tree while the next one suspends.
   return createElement(AuthReactContext, { value }, value.state.userChanges === state.userChanges && children)

@@ -154,6 +154,30 @@ test("a tree that is mounted again after another user has signed in shows none o
   expect((await run('takeLog')).filter((line) => line.startsWith('me: '))).toEqual([`me: ${userId}`])
 })
 
+test("a tree that was hidden while another user signed in never shows the previous user's data", async () => {
+  await using site = await serveApp({ entry })
+  const { session: ada, page, run } = await openHome(site)
+  await run('show', 'visible')
+  await homeOf(ada, page)
+  await run('show', 'hidden')
+  const { userId, email } = await site.auth.createUser()
+  await run('signIn', email, TEST_PASSWORD)
+  await page.evaluate(() => {
+    const seen: string[] = []
+    Object.assign(globalThis, { seen })
+    const look = () => {
+      for (const element of document.querySelectorAll('#me, .profile'))
+        if (element.checkVisibility()) seen.push(String(element.textContent))
+    }
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true })
+  })
+  await run('show', 'visible')
+  await homeOf({ userId }, page)
+  const seen = await page.evaluate<string[]>('seen')
+  expect(seen).toContain(userId)
+  expect(seen.join()).not.toMatch(new RegExp(`${ada.userId}|${ada.sessionId}`))
+})
+
 test.each([
   { path: '/', where: 'in a boundary above the provider' },
   { path: '/bare', where: 'without a boundary' },

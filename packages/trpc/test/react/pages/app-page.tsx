@@ -1,3 +1,4 @@
+import { Activity } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
 import { createApp } from './create-app.tsx'
 
@@ -44,6 +45,12 @@ export function open(): void {
 /** Unmounts both trees. The caches stay. */
 export function close(): void {
   for (const root of roots) root.unmount()
+}
+
+/** Shows or hides both trees. The first call mounts them again. */
+export function show(mode: 'visible' | 'hidden'): void {
+  for (const [i, tree] of [element, island].entries())
+    roots[i]?.render(<Activity mode={mode}>{tree}</Activity>)
 }
 
 open()
