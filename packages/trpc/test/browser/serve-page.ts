@@ -107,13 +107,13 @@ export async function servePage({
     const { config, definition } = auth
     const outage = withOutage(await openSqlite(databaseUrl, { columns: columnsOf(definition) }))
     const { database } = outage
-    const { handler: answerAuth } = await createAuth(definition, database, { pruneEverySeconds: 0 })
+    const authServer = await createAuth(definition, database, { pruneEverySeconds: 0 })
     const { db } = database
     const context = createAuthContext(config, { db })
 
     async function answer(request: Request, remoteAddress: string | undefined): Promise<Response> {
       const { pathname } = new URL(request.url)
-      if (pathname.startsWith('/api/auth/')) return answerAuth(request, { remoteAddress })
+      if (pathname.startsWith('/api/auth/')) return authServer.handler(request, { remoteAddress })
       if (pathname.startsWith('/trpc')) {
         return fetchRequestHandler({
           router,
@@ -157,7 +157,7 @@ export async function servePage({
         wss.close()
         listening.closeAllConnections()
         await new Promise((resolve) => listening.close(resolve))
-        await database.close()
+        await authServer.close()
       },
     }
   }
