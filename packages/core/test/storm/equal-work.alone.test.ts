@@ -6,12 +6,22 @@ import { emailPassword, type SendEmail } from '@sallyport/core/plugins/email-pas
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { type Browser, openBrowser } from '../support/open-browser.ts'
 import { post } from '../support/requests.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { totpCode } from '../support/totp-code.ts'
+
+const statementsOfCall = new AsyncLocalStorage<string[]>()
+const statement = Object.getPrototypeOf(new Database(':memory:').prepare('select 1'))
+for (const name of ['all', 'run']) {
+  const method = statement[name]
+  statement[name] = function (this: Database.Statement, ...parameters: unknown[]) {
+    statementsOfCall.getStore()?.push(this.source)
+    return method.apply(this, parameters)
+  }
+}
 
 const verified = vi.hoisted((): string[] => [])
 const hashed = vi.hoisted(() => ({ count: 0 }))
@@ -70,15 +80,6 @@ describe('every other method', async () => {
     ],
   })
   afterAll(() => other.close())
-  // Work of former calls may continue.
-  const statementsOfCall = new AsyncLocalStorage<string[]>()
-  const { prepare } = Database.prototype
-  beforeAll(() => {
-    vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, sql) {
-      statementsOfCall.getStore()?.push(sql)
-      return prepare.call(this, sql)
-    })
-  })
   const open = () => openBrowser(other)
 
   /** Returns the email of a user who has everything that an attacker could look for. */
@@ -160,10 +161,9 @@ describe('every other method', async () => {
     const before = emails
     verified.length = 0
     hashed.count = 0
-    const prepared: string[] = []
-    const { status, body } = await statementsOfCall.run(prepared, () => browser.call(name, input))
+    const [{ status, body }, run] = await withStatements(() => browser.call(name, input))
     // Those of the work after the response follow.
-    const statements = prepared.filter((sql) => !comparesCommits || sql === 'commit')
+    const statements = run.filter((sql) => !comparesCommits || sql === 'commit')
     // Plugins write at the same time, in any order.
     statements.sort()
     const costs = verified.map((hash) => hash.split('$').slice(0, 4).join('$'))
@@ -181,6 +181,13 @@ describe('every other method', async () => {
   })
 })
 
+/** Returns the result of a call, and the SQL that it runs until then. Its work may continue. */
+async function withStatements<Result>(call: () => Promise<Result>): Promise<[Result, string[]]> {
+  const statements: string[] = []
+  const result = await statementsOfCall.run(statements, call)
+  return [result, [...statements]]
+}
+
 /** Counts the writes that replace links, for addresses without an account. */
 async function countPretended(): Promise<number> {
   const rows = await auth.db
@@ -194,10 +201,9 @@ async function countPretended(): Promise<number> {
 async function requestReset(
   email: string,
 ): Promise<Pick<Work, 'status' | 'headers' | 'body' | 'statements'>> {
-  const prepare = vi.spyOn(Database.prototype, 'prepare')
-  const response = await auth.handler(post('/request-password-reset', { email }))
-  const statements = prepare.mock.calls.map(([sql]) => sql)
-  prepare.mockRestore()
+  const [response, statements] = await withStatements(() =>
+    auth.handler(post('/request-password-reset', { email })),
+  )
   return { status: response.status, headers: [...response.headers], body: await response.text(), statements }
 }
 
@@ -215,10 +221,9 @@ interface Work {
 async function signIn(email: string): Promise<Work> {
   verified.length = 0
   const before = await countRecords()
-  const prepare = vi.spyOn(Database.prototype, 'prepare')
-  const response = await auth.handler(post('/sign-in/email', { email, password: 'not the right password' }))
-  const statements = prepare.mock.calls.map(([sql]) => sql)
-  prepare.mockRestore()
+  const [response, statements] = await withStatements(() =>
+    auth.handler(post('/sign-in/email', { email, password: 'not the right password' })),
+  )
   return {
     status: response.status,
     headers: [...response.headers],
