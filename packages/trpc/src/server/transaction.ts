@@ -87,11 +87,11 @@ export interface TransactionContext {
 
 /** Creates `ctx.transaction` for a call. Under the locks it checks the conditions of all guards again. */
 export function createTransaction(
-  { ctx, signal }: CallOptions,
+  { ctx, signal: caller }: CallOptions,
   lease: CallLease,
   errorOf: (session: Session, config: AuthConfig) => AuthError | null,
 ): TransactionContext['transaction'] {
-  const { config } = ctx.auth[authRequest]
+  const { config, closed } = ctx.auth[authRequest]
   let isOpen = false
 
   return async (fn: (trx: never) => unknown) => {
@@ -105,6 +105,8 @@ export function createTransaction(
       const error = errorOf(session, config) ?? lease.errorOf(session)
       if (error !== null) throw error
     }
+    // Over WebSocket, tRPC aborts only the signals of subscriptions.
+    const signal = caller && closed ? AbortSignal.any([caller, closed]) : (caller ?? closed)
     const options = { config, authorize, signal }
     const work = (trx: object) => fn(trx as never)
     try {

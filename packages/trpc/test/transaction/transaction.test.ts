@@ -305,6 +305,23 @@ describe.each(STORES)('ctx.transaction in $engine', async ({ createDatabase }) =
       expect((await write(ada)).rejection).toBeNull()
     })
 
+    test('over WebSocket, while the function runs: everything is rolled back', async () => {
+      const ada = await app.signIn()
+      const socket = new AbortController()
+      const context = createAuthContext(app.config).ws({
+        req: { headers: browser(ada).headers },
+        info: { connectionParams: null, signal: socket.signal },
+      })
+      const inside = () => {
+        socket.abort()
+        return new Promise<void>(() => {})
+      }
+      const { rejection } = await call('write', { ...context, db: app.db, script: { inside } })
+      expect(rejection).toMatchObject({ code: 'CLIENT_CLOSED_REQUEST', auth: null })
+      expect(await app.notes()).toEqual([])
+      expect((await write(ada)).rejection).toBeNull()
+    })
+
     test('before the locks: the function does not run', async () => {
       const ada = await app.signIn()
       const caller = new AbortController()
