@@ -38,7 +38,8 @@ export function guardIterable(
 
   async function abandon(): Promise<void> {
     finish()
-    await iterator?.return?.()
+    // Also of a source that wasn't read: some begin their work before, such as `on` of `node:events`.
+    await iterate().return?.()
   }
 
   async function next(): Promise<IteratorResult<unknown>> {

@@ -1,4 +1,4 @@
-import { getEventListeners } from 'node:events'
+import { EventEmitter, getEventListeners, on } from 'node:events'
 import type { TestSession } from '@sallyport/core/testing'
 import { observable } from '@trpc/server/observable'
 import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -471,6 +471,15 @@ describe('guardIterable', () => {
     await guarded.next()
     await guarded.next()
     expect(iterate).toHaveBeenCalledOnce()
+  })
+
+  test('stops a source that the session ends before it is read', async () => {
+    const lease = testLease()
+    const emitter = new EventEmitter()
+    const guarded = guardIterable(on(emitter, 'change'), { openStream: () => lease })
+    lease.endSession()
+    await expect(guarded.next()).rejects.toThrow('the session has ended')
+    expect(emitter.listenerCount('change')).toBe(0)
   })
 
   test('accepts an iterator that returns results without a promise, as for await does', async () => {
