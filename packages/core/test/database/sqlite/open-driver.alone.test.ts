@@ -97,6 +97,38 @@ test.each([
   await expect(openSqliteStore({ client }, { mapping: MAPPING })).rejects.toThrow('embedded replica')
 })
 
+test('in delete mode, reads with @libsql/client before 0.18 use one connection', async () => {
+  const client = createClient({ url: `file:${newPath()}` })
+  onTestFinished(() => client.close())
+  let connections = 0
+  const old: SqliteClient = {
+    protocol: 'file',
+    execute: (statement) => client.execute(statement),
+    // It abandons the connection of each transaction, and can't roll back one that is closed.
+    async transaction(mode) {
+      connections++
+      const transaction = await client.transaction(mode)
+      return {
+        get closed() {
+          return transaction.closed
+        },
+        execute: (statement) => transaction.execute(statement),
+        executeMultiple: (sql) => transaction.executeMultiple(sql),
+        commit: () => transaction.commit(),
+        rollback: () => (transaction.closed ? Promise.reject(new Error('closed')) : transaction.rollback()),
+        close: () => transaction.close(),
+      }
+    },
+  }
+  const { sessions, close } = await openSqlite({ client: old })
+  onTestFinished(close)
+  const ada = await storeSession({ run: (sql) => client.executeMultiple(sql) })
+  const opened = connections
+  for (let reads = 0; reads < 5; reads++)
+    expect(await sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
+  expect(connections).toBe(opened)
+})
+
 test("a client that doesn't read its own writes is a configuration error", async () => {
   const [written, read] = [newPath(), newPath()].map((path) => createClient({ url: `file:${path}` }))
   if (written === undefined || read === undefined) throw new Error('No clients')

@@ -21,6 +21,9 @@ export function libsqlStatements(client: LibsqlClient): LibsqlStatements {
   let isClosed = false
   let readsLock: boolean | undefined
   let lastRead: Promise<unknown> = Promise.resolve()
+  let abandons: boolean | undefined
+  /** Between reads, in a transaction without locks. */
+  let kept: LibsqlTransaction | undefined
 
   function requireOpen(): void {
     if (isClosed) throw new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('The client is not open') })
@@ -54,16 +57,28 @@ export function libsqlStatements(client: LibsqlClient): LibsqlStatements {
   /** Reads once earlier reads have ended: if each held a connection, the app's statements could fail. */
   function readWithLock(statement: Parameters<LibsqlClient['execute']>[0]): Promise<LibsqlResult> {
     const reading = lastRead.then(async () => {
-      const transaction = await client.transaction('deferred')
+      const transaction = kept?.closed === false ? kept : await client.transaction('deferred')
       try {
         await transaction.executeMultiple(TAKE_READ_LOCK)
         return await transaction.execute(statement)
       } finally {
-        transaction.close()
+        await endRead(transaction)
       }
     })
     lastRead = reading.catch(() => {})
     return reading
+  }
+
+  /** Before 0.18, the client closes no connection that a transaction has used, so reads keep theirs. */
+  async function endRead(transaction: LibsqlTransaction): Promise<void> {
+    kept = abandons && !isClosed && !transaction.closed ? transaction : undefined
+    if (kept !== undefined) return kept.executeMultiple('commit; begin')
+    transaction.close()
+    // Since 0.18, a transaction that is closed has no connection, so there is nothing to roll back.
+    abandons ??= await transaction.rollback().then(
+      () => false,
+      () => true,
+    )
   }
 
   return {
@@ -94,6 +109,7 @@ export function libsqlStatements(client: LibsqlClient): LibsqlStatements {
     },
     close() {
       isClosed = true
+      kept?.close()
     },
   }
 }
