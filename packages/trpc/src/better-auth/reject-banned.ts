@@ -30,12 +30,16 @@ export function rejectBanned(
     return session
   }
 
+  const decide = (key: SessionKey, session: StoredSession | null) =>
+    session === null ? rejectUser(key) : check(session)
+
   return {
     findSession(key) {
-      const decide = (session: StoredSession | null) => (session === null ? rejectUser(key) : check(session))
       const found = sessions.findSession(key)
       // Without a promise, because most sessions are found and some drivers return at once.
-      return found !== null && 'then' in found ? found.then(decide) : decide(found)
+      return found !== null && 'then' in found
+        ? found.then((session) => decide(key, session))
+        : decide(key, found)
     },
   }
 }
