@@ -261,23 +261,26 @@ test("an empty key file is broken, and isn't treated as missing", () => {
   expect(messageOf(() => keyFileStore(path).create(first))).toContain('it is empty')
 })
 
-describe('a process that reads during 200 updates', () => {
+describe('a process that reads 200 times during 200 updates', () => {
   test('never reads half a file, or no file', async () => {
     const path = newPath('keys.json')
     const store = keyFileStore(path)
     store.create(first)
     const child = fork(new URL('../fixtures/read-key-file.ts', import.meta.url), [path], { execArgv: [] })
     onTestFinished(() => void child.kill())
-    await once(child, 'message')
-    for (let i = 0; i < 100; i++) {
+    let last: { reads: number; faults: string[] } = { reads: 0, faults: [] }
+    child.on('message', (message: typeof last) => {
+      last = message
+    })
+    // A busy machine may start the process late.
+    for (let i = 0; i < 100 || last.reads <= 200; i++) {
       store.update(publish)
       store.update(withdraw)
       await new Promise(setImmediate)
     }
     child.send('stop')
-    const [{ reads, faults }] = await once(child, 'message')
-    expect(faults).toEqual([])
-    expect(reads).toBeGreaterThan(10)
+    await once(child, 'disconnect')
+    expect(last.faults).toEqual([])
   })
 })
 
