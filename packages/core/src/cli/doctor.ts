@@ -36,8 +36,11 @@ const RUNTIME = modulePath('get-auth.ts')
 /** The module that an app with Better Auth has instead. */
 const GUARD = modulePath('guard.ts')
 
-/** The checks that run without arguments. That of the database runs on request. */
-const DEFAULT_CHECKS = ['configuration', 'keys', 'boundary']
+/** Returns the checks that run without arguments. Better Auth has its own configuration, keys, and tables. */
+function defaultChecks({ runtime }: DoctorOptions): readonly string[] {
+  const isBetterAuth = existsSync(GUARD) && !existsSync(runtime)
+  return isBetterAuth ? ['boundary'] : ['configuration', 'keys', 'boundary']
+}
 
 export function addDoctorCommand(program: Command): void {
   const command = addDefinitionOptions(program.command('doctor'))
@@ -57,7 +60,7 @@ export function addDoctorCommand(program: Command): void {
     const named = (option: keyof DoctorOptions) => command.getOptionValueSource(option) === 'cli'
     const ofDatabase = options.database === undefined ? [] : ['database']
     const wanted = [...requested, ...ofDatabase]
-    const checks = wanted.length === 0 ? DEFAULT_CHECKS : wanted
+    const checks = wanted.length === 0 ? defaultChecks(options) : wanted
     const reports: (CheckReport & { check: string })[] = []
     for (const [check, run] of Object.entries(CHECKS))
       if (checks.includes(check)) reports.push({ check, ...(await run(options, named).catch(failed)) })

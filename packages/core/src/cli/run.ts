@@ -44,17 +44,17 @@ export async function run(): Promise<void> {
   const fail = (error: unknown) => process.exit(reportError(error))
   // A definition can start work that fails later.
   process.once('uncaughtException', fail)
+  const faults: NodeJS.ErrnoException[] = []
+  const note = (error: Error) => faults.push(error)
+  // `console.log` ignores a full disk.
+  process.stdout.on('error', note)
   const code = await program.parseAsync().then(() => process.exitCode, reportError)
-  await outputTaken()
+  // An exit would cut off what a pipe hasn't taken yet.
+  await new Promise((resolve) => process.stdout.write('', resolve))
   process.off('uncaughtException', fail)
+  process.stdout.off('error', note)
+  // `head` closes its pipe early.
+  const fault = faults.find((error) => error.code !== 'EPIPE')
   // The definition may have left files or connections open.
-  process.exit(code)
-}
-
-/** Waits until a pipe has taken the output, which an exit would cut off after 64 KB. It may be closed too. */
-function outputTaken(): Promise<void> {
-  return new Promise((resolve) => {
-    process.stdout.once('error', () => resolve())
-    process.stdout.write('', () => resolve())
-  })
+  process.exit(fault === undefined ? code : reportError(fault))
 }

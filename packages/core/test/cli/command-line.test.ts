@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -74,6 +74,16 @@ test('a long output reaches a slow pipe in full', { skip: onWindows }, async ({ 
   const main = fileURLToPath(new URL('cli/main.ts', CORE))
   const { stdout } = await promisify(execFile)('sh', ['-c', command, 'sh', main, path])
   expect(JSON.parse(stdout)).toHaveLength(2_001)
+})
+
+const FULL_DISK = '/dev/full'
+
+test('keys that a full disk does not take are a failure', { skip: !existsSync(FULL_DISK) }, async ({
+  expect,
+}) => {
+  const main = fileURLToPath(new URL('cli/main.ts', CORE))
+  const run = promisify(execFile)('sh', ['-c', `"${process.execPath}" "$0" keys create > ${FULL_DISK}`, main])
+  await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') })
 })
 
 describe('--json prints errors as JSON too, with the same exit code', () => {

@@ -74,8 +74,9 @@ test('in an app with Better Auth, a procedure module may import the guard itself
     'src/app.ts': `export { guard } from './guard.ts'\nimport './routers/notes.ts'`,
   }
   const check = async (files: object) => {
-    const { code, stdout } = await doctor(writeApp(directory, { ...app, ...files }), ['boundary', '--json'])
-    const [{ violations = [] }] = JSON.parse(stdout)
+    const { code, stdout } = await doctor(writeApp(directory, { ...app, ...files }), ['--json'])
+    const [{ check, violations = [] }, ...others] = JSON.parse(stdout)
+    expect({ check, others }).toEqual({ check: 'boundary', others: [] })
     return { code, chains: violations.map(({ chain }: { chain: string[] }) => chain) }
   }
   const direct = { 'src/routers/notes.ts': notes('../guard.ts') }
