@@ -24,6 +24,11 @@ const ALONE = [
   'packages/trpc/test/{links/auth-aware-retry,react/confirmation,react/server-rendering}.test.{ts,tsx}',
 ]
 
+/** No secret in any log, error body, URL or database: checked after every test file. */
+const LEAKS = 'packages/core/test/leaks/setup.ts'
+
+const REMEMBER_HASHES = 'packages/core/test/support/remember-hashes.ts'
+
 /** What `pnpm test:quick` leaves out: browsers, apps, black-box suites, other processes, and PostgreSQL. */
 const SLOW = [
   'packages/example/**',
@@ -42,8 +47,6 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 60_000,
     // The default leaves one core idle. With four workers on two cores, tests wait for a core.
     maxWorkers: Math.max(3, availableParallelism() - 1),
-    // No secret in any log, error body, URL or database: checked after every test file.
-    setupFiles: ['packages/core/test/leaks/setup.ts'],
     env: {
       TMPDIR: temporaryDirectory(),
       // Processes share compiled code.
@@ -54,8 +57,17 @@ export default defineConfig(({ mode }) => ({
     onUnhandledError: ({ message }) => (message === 'terminated' ? false : undefined),
     exclude: [...configDefaults.exclude, ...(mode === 'quick' ? SLOW : [])],
     projects: [
-      { extends: true, test: { name: 'latest', include: ALONE } },
-      { extends: true, test: { name: 'shared', include: [FILES], exclude: ALONE, isolate: false } },
+      { extends: true, test: { name: 'latest', include: ALONE, setupFiles: [LEAKS] } },
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: [FILES],
+          exclude: ALONE,
+          isolate: false,
+          setupFiles: [REMEMBER_HASHES, LEAKS],
+        },
+      },
       {
         extends: true,
         plugins: [resolveFrom('trpc-11-22', /^@(trpc|tanstack)\//)],
@@ -63,6 +75,7 @@ export default defineConfig(({ mode }) => ({
           name: 'trpc-11-22',
           include: [CLIENT_TESTS],
           isolate: false,
+          setupFiles: [LEAKS],
           env: { TRPC_VERSION: '11.22.1' },
         },
       },
@@ -76,6 +89,7 @@ export default defineConfig(({ mode }) => ({
                 name: 'better-auth-1-7-0',
                 include: ['packages/trpc/test/better-auth/**/*.test.ts'],
                 isolate: false,
+                setupFiles: [LEAKS],
                 env: { BETTER_AUTH_VERSION: '1.7.0' },
               },
             },
