@@ -15,14 +15,11 @@ const newCall = (changes: Partial<OnceCall> = {}): OnceCall => ({
 })
 
 describe.each(await databaseKinds())('in $name', ({ create }) => {
-  async function twoNodes() {
-    const database = await create()
-    const [here, there] = [await database.open(), await database.open()]
-    return { database, here, there }
-  }
+  // Each call has its own key.
+  const database = await create()
+  const [here, there] = [await database.open(), await database.open()]
 
   test('a repetition gets the stored outcome, on any node and after any restart', async () => {
-    const { database, here, there } = await twoNodes()
     const call = newCall()
     const work = vi.fn(async () => 'saved')
     expect(await runOnce(here.db, call, work)).toEqual({ state: 'done', result: 'saved' })
@@ -32,7 +29,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test('the key of another service is a different key, also with the same user, path, and input', async () => {
-    const { here } = await twoNodes()
     const call = newCall()
     for (const service of ['edge', 'reports', null])
       expect(await runOnce(here.db, { ...call, service }, async () => `of ${service}`)).toEqual({
@@ -43,7 +39,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test('while it runs, a repetition waits on this node, and the outcome is unknown on others', async () => {
-    const { here, there } = await twoNodes()
     const call = newCall()
     const { promise: finished, resolve: finish } = Promise.withResolvers<string>()
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
@@ -65,7 +60,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test('runs one of many concurrent calls on two nodes', async () => {
-    const { here, there } = await twoNodes()
     for (let round = 0; round < 5; round++) {
       const call = newCall()
       const work = vi.fn(async () => 'saved')
@@ -79,7 +73,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test("after a crash during the call the outcome is unknown, and it doesn't run again", async () => {
-    const { database, here, there } = await twoNodes()
     const call = newCall()
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
     // The process crashes here: the call never finishes.
@@ -95,7 +88,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test("if the outcome can't be stored, waiting callers receive it, and for later callers it is unknown", async () => {
-    const { database, here, there } = await twoNodes()
     const onError = vi.fn()
     const call = { ...newCall(), onError }
     const table = database.internal('service_call')
@@ -115,7 +107,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     ['another function', { path: 'report.delete' }],
     ['another body', { bodyDigest: 'other' }],
   ])('rejects a key that was used for %s, during the call and after it', async (_what, changes) => {
-    const { here, there } = await twoNodes()
     const call = newCall()
     const work = vi.fn(async () => 'other')
     const first = runOnce(here.db, call, async () => {
@@ -130,7 +121,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test('the key of another user, or of no user, is a different key', async () => {
-    const { here } = await twoNodes()
     const call = newCall()
     const results: unknown[] = []
     for (const userId of ['ada', 'eve', null, 'null'])
@@ -143,7 +133,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test('stores only a hash of the key, and deletes the row after a day', async () => {
-    const { here } = await twoNodes()
     const call = newCall()
     await runOnce(here.db, call, async () => 'saved')
     const [row] = await here.db.selectFrom('sallyport.service_call').selectAll().execute()
@@ -159,7 +148,6 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test('runs nothing without a database', async () => {
-    const { here } = await twoNodes()
     await here.close()
     const work = vi.fn(async () => 'saved')
     const call = newCall()
