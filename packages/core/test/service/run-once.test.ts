@@ -14,10 +14,12 @@ const newCall = (changes: Partial<OnceCall> = {}): OnceCall => ({
   ...changes,
 })
 
-describe.each(await databaseKinds())('in $name', ({ create }) => {
+describe.each(await databaseKinds())('in $name', async ({ create }) => {
   // Each call has its own key.
   const database = await create()
   const [here, there] = [await database.open(), await database.open()]
+  const rowsOf = (fn: string) =>
+    here.db.selectFrom('sallyport.service_call').selectAll().where('fn', '=', fn).execute()
 
   test('a repetition gets the stored outcome, on any node and after any restart', async () => {
     const call = newCall()
@@ -121,7 +123,7 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test('the key of another user, or of no user, is a different key', async () => {
-    const call = newCall()
+    const call = newCall({ path: 'report.share' })
     const results: unknown[] = []
     for (const userId of ['ada', 'eve', null, 'null'])
       results.push(await runOnce(here.db, { ...call, userId }, async () => `of ${userId}`))
@@ -129,16 +131,16 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
     expect([...results, repeated]).toEqual(
       ['of ada', 'of eve', 'of null', 'of null', 'of ada'].map((result) => ({ state: 'done', result })),
     )
-    expect(await here.db.selectFrom('sallyport.service_call').select('id').execute()).toHaveLength(4)
+    expect(await rowsOf('report.share')).toHaveLength(4)
   })
 
   test('stores only a hash of the key, and deletes the row after a day', async () => {
-    const call = newCall()
+    const call = newCall({ path: 'report.store' })
     await runOnce(here.db, call, async () => 'saved')
-    const [row] = await here.db.selectFrom('sallyport.service_call').selectAll().execute()
+    const [row] = await rowsOf('report.store')
     expect({ ...row, expiresAt: new Date(row?.expiresAt ?? 0) }).toEqual({
       id: expect.stringMatching(/^[\w-]{43}$/),
-      fn: 'report.save',
+      fn: 'report.store',
       body: 'digest',
       userId: 'ada',
       result: 'saved',
@@ -148,11 +150,12 @@ describe.each(await databaseKinds())('in $name', ({ create }) => {
   })
 
   test('runs nothing without a database', async () => {
-    await here.close()
+    const closed = await database.open()
+    await closed.close()
     const work = vi.fn(async () => 'saved')
     const call = newCall()
     for (let i = 0; i < 2; i++)
-      expect(await reasonOf(runOnce(here.db, call, work))).toBe('SESSIONS_UNAVAILABLE')
+      expect(await reasonOf(runOnce(closed.db, call, work))).toBe('SESSIONS_UNAVAILABLE')
     expect(work).not.toHaveBeenCalled()
   })
 })
