@@ -13,7 +13,8 @@ import {
 import { literal, takeLog } from '../../support/stored-sessions.ts'
 import { until } from '../../support/until.ts'
 
-const kinds = (await databaseKinds()).flatMap((kind) => [
+const databases = await databaseKinds()
+const kinds = databases.flatMap((kind) => [
   { ...kind, migrate: true },
   { ...kind, migrate: false },
 ])
@@ -212,7 +213,7 @@ describe.each(kinds)('in $name with migrate: $migrate', ({ name, create, migrate
   })
 })
 
-describe.each(await databaseKinds())('in $name', ({ name, create }) => {
+describe.each(databases)('in $name', ({ name, create }) => {
   test('a missing table is an outage, and never an old role', async () => {
     const database = await create()
     const auth = await startOrganizationAuth({ url: database.url })
