@@ -79,16 +79,16 @@ const creation = ({ email = 'ada@example.com', more = '' }: Call = {}) => [
   ...more.split(' ').filter(Boolean),
 ]
 
-/** Runs a command in a separate process, which opens the database as the app does. */
-const run = (app: string, args: readonly string[], input?: string): Promise<Run> =>
-  runSallyport([...args, '--env', '.env'], { cwd: app, ...(input !== undefined && { input }) })
+/** Runs a command, which opens the database as the app does, in a process that the calls share. */
+const run = (app: string, args: readonly string[]): Promise<Run> =>
+  host.run([...args, '--env', '.env'], { cwd: app })
 
-/** Runs a command by the URL of the database, in a process that the calls share. */
-const runShared = (app: string, args: readonly string[], input = ''): Promise<Run> =>
+/** Runs a command by the URL of the database. */
+const runByUrl = (app: string, args: readonly string[], input = ''): Promise<Run> =>
   host.run([...args, '-d', 'file:app.db', '--env', '.env'], { cwd: app, input })
 
 const createShared = (app: string, call: Call = {}) =>
-  runShared(app, creation(call), call.input ?? `${PASSWORD}\n`)
+  runByUrl(app, creation(call), call.input ?? `${PASSWORD}\n`)
 
 /** Creates a user without the command, and without a password. */
 async function insertUser(app: string, email = 'ada@example.com'): Promise<void> {
@@ -115,7 +115,7 @@ describe('sallyport user create', () => {
   }) => {
     const app = createApp()
     const args = creation({ email: ' Ada@Example.com ', more: '--role admin --json' })
-    const created = await run(app, args, `${PASSWORD}\n`)
+    const created = await runSallyport([...args, '--env', '.env'], { cwd: app, input: `${PASSWORD}\n` })
     expect(created.code).toBe(0)
     expect(created.stderr).toBe('took part in user.created\nheard user.created\n')
     const { db, user } = await userOf(app)
@@ -166,7 +166,7 @@ describe('sallyport user create', () => {
     async (command, { expect }) => {
       const app = createApp("[emailPassword(), admin({ roles: ['user', 'editor'] })]")
       await insertUser(app)
-      expect(await runShared(app, [...command.split(' '), '--role', 'admin'])).toMatchObject({
+      expect(await runByUrl(app, [...command.split(' '), '--role', 'admin'])).toMatchObject({
         code: 2,
         stderr: 'Role "admin" is unknown. Pass user or editor, or add it to admin({ roles }).\n',
       })
@@ -232,18 +232,18 @@ describe('sallyport user promote and list', () => {
     expect(user.role).toBe('admin')
     const change = { type: 'user.role-changed', actorId: 'cli', from: 'user', to: 'admin' }
     expect((await readAudit({ db }, user.id)).at(-1)).toMatchObject(change)
-    expect(await runShared(app, ['user', 'promote', 'ada@example.com'])).toMatchObject({
+    expect(await runByUrl(app, ['user', 'promote', 'ada@example.com'])).toMatchObject({
       code: 3,
       stdout: '',
     })
     expect(await readAudit({ db }, user.id)).toHaveLength(2)
-    expect(await runShared(app, ['user', 'promote', 'eve@example.com'])).toMatchObject({
+    expect(await runByUrl(app, ['user', 'promote', 'eve@example.com'])).toMatchObject({
       code: 1,
       stderr: 'No user has the email eve@example.com. Run "sallyport user list".\n',
     })
     // The Kelvin sign, which is a `k` in lower case.
     await insertUser(app, 'kate@example.com')
-    expect(await runShared(app, ['user', 'promote', '\u212aate@example.com'])).toMatchObject({ code: 1 })
+    expect(await runByUrl(app, ['user', 'promote', '\u212aate@example.com'])).toMatchObject({ code: 1 })
   })
 
   test('list shows the users that match, and records the read', async ({ expect }) => {
@@ -258,12 +258,12 @@ describe('sallyport user promote and list', () => {
     expect(await reads.where('type', '=', 'admin.users-listed').execute()).toEqual([
       { type: 'admin.users-listed', actorId: 'cli', detail: '{"search":"GRACE"}' },
     ])
-    expect((await runShared(app, ['user', 'list'])).stdout.trimEnd().split('\n')).toEqual([
+    expect((await runByUrl(app, ['user', 'list'])).stdout.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^id +email +name +role +state +created$/),
       expect.stringContaining('grace@example.com'),
       expect.stringContaining('ada@example.com'),
     ])
-    expect((await runShared(app, ['user', 'list', '--limit', '1'])).stdout.split('\n')).toHaveLength(3)
+    expect((await runByUrl(app, ['user', 'list', '--limit', '1'])).stdout.split('\n')).toHaveLength(3)
   })
 })
 
@@ -316,12 +316,12 @@ describe('sallyport sessions', () => {
     })
     const sessions = database.db.selectFrom('session').select('id')
     expect(await sessions.execute()).toEqual([{ id: second.id }])
-    expect(await runShared(app, ['sessions', 'revoke', first.id])).toMatchObject({ code: 3, stdout: '' })
+    expect(await runByUrl(app, ['sessions', 'revoke', first.id])).toMatchObject({ code: 3, stdout: '' })
   })
 
   test('revoke --user ends all, by the URL of the database too', async ({ expect }) => {
     const { app, db } = await createSessions()
-    const revoked = await runShared(app, ['sessions', 'revoke', '--user', 'ada@example.com'])
+    const revoked = await runByUrl(app, ['sessions', 'revoke', '--user', 'ada@example.com'])
     expect(revoked).toMatchObject({ code: 0, stdout: 'revoked\n2\n' })
     expect(heard(revoked)).toEqual(['session.revoked', 'session.revoked'])
     expect(await db.selectFrom('session').select('id').execute()).toEqual([])
@@ -352,7 +352,7 @@ describe('sallyport sessions', () => {
     { fault: 'neither', args: [] },
     { fault: 'both', args: ['some-id', '--user', 'ada@example.com'] },
   ])('revoke rejects $fault of a session and a user', async ({ args }, { expect }) => {
-    const failed = await runShared(createApp(), ['sessions', 'revoke', ...args])
+    const failed = await runByUrl(createApp(), ['sessions', 'revoke', ...args])
     expect(failed).toMatchObject({ code: 2, stderr: 'Pass the id of a session, or --user <email>.\n' })
   })
 })
@@ -397,7 +397,9 @@ describe('an app with its own DATABASE_URL', () => {
     const { app, tables } = createHost(files)
     expect((await runIn(app, creation())).code).toBe(0)
     expect((await userOf(app)).user.name).toBe('Ada')
-    expect(await run(app, ['doctor', 'database'])).toMatchObject({ code: 0 })
+    // A process loads a context once, and the command before closed its database.
+    const doctor = await runSallyport(['doctor', 'database', '--env', '.env'], { cwd: app })
+    expect(doctor.code).toBe(0)
     const other = createHost({ 'src/auth.ts': auth })
     const env = { AUTH_DATABASE_URL: `file:${join(app, 'app.db')}` }
     for (const args of [['user', 'list'], ['prune'], ['doctor', 'database'], ['migrate']])

@@ -20,8 +20,8 @@ afterAll(host.stop)
 /** Runs in a process that the calls share. */
 const prune = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
   host.run(['prune', ...args], { cwd: directory, env })
-const pruneAlone = (args: readonly string[], env: Record<string, string> = {}): Promise<Run> =>
-  runSallyport(['prune', ...args], { cwd: directory, env })
+const pruneAlone = (args: readonly string[]): Promise<Run> =>
+  runSallyport(['prune', ...args], { cwd: directory })
 
 type Database = Awaited<ReturnType<typeof openSqlite<Extra>>>
 
@@ -152,7 +152,7 @@ describe('sallyport prune', () => {
 
   test('reads DATABASE_URL, and closes the database', async ({ expect }) => {
     const { path, url } = await createDatabase((database) => addSessions(database, ['old'], inDays(-1)))
-    const { code, stdout } = await pruneAlone([], { DATABASE_URL: url })
+    const { code, stdout } = await prune([], { DATABASE_URL: url })
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout:
@@ -210,7 +210,7 @@ describe('sallyport prune --auth', () => {
     const database = await openSqlite<Extra>(url)
     await addSessions(database, ['old'], inDays(-1))
     await database.close()
-    expect(await pruneAlone(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
+    expect(await prune(['-d', url, '--auth', AUTH_DEFINITION])).toMatchObject({
       code: 0,
       stdout:
         'removed session 1, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0, verification 1, knownDevice 1, invitation 1\n',
@@ -220,7 +220,7 @@ describe('sallyport prune --auth', () => {
 
   test('fails with 1 if the database is missing, and creates none', async ({ expect }) => {
     const path = join(directory, 'typo.db')
-    const { code, stdout, stderr } = await pruneAlone(['-d', `file:${path}`])
+    const { code, stdout, stderr } = await prune(['-d', `file:${path}`])
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
