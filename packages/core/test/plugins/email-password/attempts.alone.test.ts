@@ -1,3 +1,4 @@
+import '../../support/remember-hashes.ts'
 import { join } from 'node:path'
 import type { Auth } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
@@ -9,7 +10,7 @@ import { eventually } from '../../support/eventually.ts'
 import { cookieChanges, cookiesAfter, post } from '../../support/requests.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
-// The real argon2, with a counter of password checks.
+// The real argon2, which computes each result once, with a counter of password checks.
 const verify = vi.hoisted(() => vi.fn())
 vi.mock('@node-rs/argon2', async (importOriginal) => {
   const argon2 = await importOriginal<typeof import('@node-rs/argon2')>()

@@ -1,3 +1,4 @@
+import '../../support/remember-hashes.ts'
 import type { AuthEvent } from '@sallyport/core'
 import { rejections } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
