@@ -60,17 +60,17 @@ function createLazy(open: ReturnType<typeof source>['open'], more: LazyAuthOptio
 
 describe('importing the modules of an app', () => {
   const module = fileURLToPath(new URL('../fixtures/import-lazy-auth.ts', import.meta.url))
-  const run = async (env: Record<string, string>, ...args: string[]) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [module, ...args], { env })
+  const { NODE_COMPILE_CACHE } = process.env
+  const run = async (env: Record<string, string>) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [module], {
+      env: { ...env, NODE_COMPILE_CACHE },
+    })
     return JSON.parse(stdout)
   }
 
-  test('reads no environment variable and opens nothing', async () => {
-    expect(await run({})).toMatchObject({ imported: { reads: [], opened: 0 } })
-  })
-
-  test('leaves it to ready(), which names all that is missing at once', async () => {
-    const { ready } = await run({}, 'ready')
+  test('reads no environment variable, opens nothing, and leaves it to ready(), which names all that is missing at once', async () => {
+    const { imported, ready } = await run({})
+    expect(imported).toEqual({ reads: [], opened: 0 })
     expect(ready.problem).toMatch(/^ConfigurationError: JWKS is .*\nSIGNING_KEYS is .*\nThe URL is .*$/)
     expect(ready.reads).toEqual(['BASE_URL', 'DATABASE_URL', 'JWKS', 'SIGNING_KEYS'].sort())
   })
@@ -83,7 +83,7 @@ describe('importing the modules of an app', () => {
       SIGNING_KEYS: '',
       DATABASE_URL: `file:${directory}/imported.db`,
     }
-    const { ready, left } = await run(env, 'ready')
+    const { ready, left } = await run(env)
     expect(ready.problem).toMatch(/^ConfigurationError: SIGNING_KEYS/)
     expect(existsSync(`${directory}/imported.db`)).toBe(true)
     expect({ files: ready.files, left }).toEqual({ files: 0, left: 0 })

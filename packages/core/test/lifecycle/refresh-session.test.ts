@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type AuthConfigOptions, AuthError, type AuthEvent } from '@sallyport/core'
 import { commit, type SessionDatabase } from '@sallyport/core/auth'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { type RefreshedSession, refreshSession } from '../../src/lifecycle/refresh-session.ts'
 import { replaceCredentials } from '../../src/lifecycle/replace-credentials.ts'
 import { GRACE_SECONDS } from '../../src/protocol.ts'
@@ -17,29 +17,42 @@ const HOUR_SECONDS = 60 * 60
 const directory = temporaryDirectory()
 const ROTATING = { rotateSessionToken: true } as const
 
-/**
- * Starts with a signed-in user on a file, where reading and writing use two connections. Returns helpers for
- * their session.
- */
-async function start(session: AuthConfigOptions['session'] = {}, { rememberMe = true } = {}) {
+/** Opens a file, where reading and writing use two connections. */
+async function open(session: NonNullable<AuthConfigOptions['session']>) {
   const events: AuthEvent[] = []
   const databaseUrl = join(directory, `${crypto.randomUUID()}.db`)
   const auth = await createTestAuth({ databaseUrl, session, onEvent: (event) => void events.push(event) })
-  onTestFinished(() => auth.close())
+  return { auth, events, published: collectRevocations(auth.database.revocations) }
+}
+
+/** One for all tests with the same settings. */
+const opened = new Map<string, ReturnType<typeof open>>()
+afterAll(async () => {
+  for (const { auth } of await Promise.all(opened.values())) await auth.close()
+})
+
+/** Starts with a signed-in user, the only one. Returns helpers for their session. */
+async function start(session: Parameters<typeof open>[0] = {}, { rememberMe = true } = {}) {
+  const settings = JSON.stringify(session)
+  const opening = opened.get(settings) ?? open(session)
+  opened.set(settings, opening)
+  const { auth, events, published } = await opening
   const { config, database, db, clock } = auth
+  await db.deleteFrom('user').execute()
   const ada = await auth.signIn()
   if (!rememberMe) {
     const expiresAt = new Date(clock.now().getTime() + DAY_SECONDS * 1000)
     await db.updateTable('session').set({ remembered: false, expiresAt }).execute()
   }
   events.length = 0
+  published.length = 0
   const begin = (cookie = ada.sessionCookie, of: SessionDatabase = database) =>
     refreshSession(parseSessionCookie(cookie), { database: of, config })
   return {
     ...auth,
     events,
     ada,
-    published: collectRevocations(database.revocations),
+    published,
     begin,
     /** Refreshes like the token endpoint, in both steps. */
     refresh: async (cookie?: string) => (await begin(cookie)).advance(),
