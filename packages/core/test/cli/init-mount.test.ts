@@ -188,7 +188,8 @@ createHTTPServer({ router: appRouter }).listen(0, () => process.exit())
   symlinkSync(join(EXAMPLE, 'node_modules'), join(app, 'node_modules'))
   await init(app)
   expect(filesOf(app)['src/index.ts']?.indexOf('import { getRequestListener }')).toBe(first.length)
-  const env = { PATH: process.env.PATH }
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const env = { PATH, NODE_COMPILE_CACHE }
   const started = spawnSync(process.execPath, ['src/index.ts'], { cwd: app, env, encoding: 'utf8' })
   expect(started).toMatchObject({ status: 0, stderr: '' })
   expect(existsSync(join(app, 'data/app.db'))).toBe(true)

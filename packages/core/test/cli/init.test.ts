@@ -102,9 +102,10 @@ describe('the files that init writes', () => {
   async function startApp(app: string): Promise<string> {
     const server = join(app, 'src/server.ts')
     writeFileSync(server, readFileSync(server, 'utf8').replace('port: 3000', 'port: 0'))
+    const { PATH, NODE_COMPILE_CACHE } = process.env
     const child = spawn(process.execPath, ['--env-file=.env', server], {
       cwd: app,
-      env: { PATH: process.env.PATH },
+      env: { PATH, NODE_COMPILE_CACHE },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     onTestFinished(async () => {

@@ -57,7 +57,15 @@ interface Drizzle {
   run?(statement: ReturnType<typeof sql>): unknown
 }
 
-const CLIENTS: readonly { name: string; engine: 'sqlite' | 'postgres'; open(): Promise<Drizzle> }[] = [
+interface Client {
+  readonly name: string
+  readonly engine: 'sqlite' | 'postgres'
+  /** Starting it takes seconds, so only `pnpm test:databases` does. */
+  readonly isLong?: true
+  open(): Promise<Drizzle>
+}
+
+const CLIENTS: readonly Client[] = [
   {
     name: 'better-sqlite3',
     engine: 'sqlite',
@@ -89,6 +97,7 @@ const CLIENTS: readonly { name: string; engine: 'sqlite' | 'postgres'; open(): P
   {
     name: 'PGlite',
     engine: 'postgres',
+    isLong: true,
     async open() {
       const client = await createPglite()
       afterAll(() => client.close())
@@ -97,7 +106,9 @@ const CLIENTS: readonly { name: string; engine: 'sqlite' | 'postgres'; open(): P
   },
 ]
 
-describe.each(CLIENTS)('a transaction of Drizzle on $name', async ({ engine, open }) => {
+const clients = CLIENTS.filter(({ isLong }) => !isLong || process.env.DATABASES === 'all')
+
+describe.each(clients)('a transaction of Drizzle on $name', async ({ engine, open }) => {
   const client = await open()
   const locks = onEngine(engine)
   const [id, date] = engine === 'sqlite' ? ['text', 'text'] : ['uuid', 'timestamptz']
