@@ -20,6 +20,25 @@ declare module '@opentelemetry/sdk-node' {
   }
 }
 
+declare module '@tanstack/react-query-persist-client' {
+  interface PersistedClient {
+    timestamp: number
+    buster: string
+    clientState: import('@tanstack/react-query').DehydratedState
+  }
+  export interface Persister {
+    persistClient(stored: PersistedClient): void | Promise<void>
+    restoreClient(): undefined | PersistedClient | Promise<undefined | PersistedClient>
+    removeClient(): void | Promise<void>
+  }
+  export function PersistQueryClientProvider(props: {
+    client: import('@tanstack/react-query').QueryClient
+    persistOptions: { persister: Persister; buster: string }
+    onSuccess: () => Promise<unknown>
+    children: import('react').ReactNode
+  }): import('react').ReactNode
+}
+
 declare module 'react-native' {
   export const Alert: { alert(title: string): void }
   export const AppState: { addEventListener(type: 'change', listener: (state: string) => void): object }
