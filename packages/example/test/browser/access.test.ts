@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import { logOf, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
+import { expect } from 'vitest'
+import { logOf, newEmail, openControlRoom, PASSWORD, longTest as test } from './open-control-room.ts'
 import { violationsOf } from './page-checks.ts'
 
 const room = openControlRoom()
@@ -12,88 +12,6 @@ test.each([
   await open('/sign-in')
   await page.getByRole('button', { name: `Sign in as ${name}` }).click()
   await page.getByRole('banner').getByText(email).waitFor()
-})
-
-describe('without JavaScript', () => {
-  test('a guest signs in on the page they opened, after a wrong password', async () => {
-    const { page, mayLog } = await room.openBrowser({ javaScriptEnabled: false })
-    const { email } = await room.createUser('A note')
-    mayLog(logOf(401))
-    await page.goto('/sessions')
-    await page.getByLabel('Email').fill(email)
-    await page.getByLabel('Password').fill('a wrong password')
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.getByRole('alert').getByText('Email or password is wrong').waitFor()
-    expect(await page.getByLabel('Email').inputValue()).toBe(email)
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.getByText('This browser', { exact: true }).waitFor()
-    expect(new URL(page.url()).pathname).toBe('/sessions')
-    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
-    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
-  })
-
-  test('a guest signs up, after an email that is taken', async () => {
-    const { page, mayLog } = await room.openBrowser({ javaScriptEnabled: false })
-    mayLog(logOf(409))
-    const email = newEmail()
-    await page.goto('/sign-up')
-    await page.getByLabel('Name').fill('Alan')
-    await page.getByLabel('Email').fill('grace@example.com')
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign up' }).click()
-    await page.getByRole('alert').getByText('An account with this email exists').waitFor()
-    expect(await page.getByLabel('Name').inputValue()).toBe('Alan')
-    await page.getByLabel('Email').fill(email)
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign up' }).click()
-    await page.getByRole('banner').getByText(email).waitFor()
-  })
-
-  test('a demo user signs in, and a link for a new password is requested', async () => {
-    const { page } = await room.openBrowser({ javaScriptEnabled: false })
-    await page.goto('/forgot-password')
-    await page.getByLabel('Email').fill(newEmail())
-    await page.getByRole('button', { name: 'Send link' }).click()
-    await page.getByText('If this account exists, the link has been sent.').waitFor()
-    await page.goto('/sign-in')
-    await page.getByRole('button', { name: 'Sign in as Grace' }).click()
-    await page.getByRole('banner').getByText('grace@example.com').waitFor()
-  })
-})
-
-test('a forgotten password is replaced by the printed link, once', async () => {
-  const { page, open, mayLog } = await room.openBrowser()
-  const { email } = await room.createUser('A note to find again')
-  await open('/sign-in')
-  await page.getByRole('link', { name: 'Forgot password?' }).click()
-  // Both pages have a field for the email.
-  await page.getByRole('heading', { name: 'Forgot password' }).waitFor()
-  await page.getByLabel('Email').fill(email)
-  await page.getByRole('button', { name: 'Send link' }).click()
-  await page.getByText('If this account exists, the link has been sent.').waitFor()
-  const [, link = ''] = await room.printed(new RegExp(`${email} \\(reset-password\\): (\\S+)\\n`))
-
-  await open(link)
-  await page.getByLabel('New password').fill('another long password')
-  await page.getByRole('button', { name: 'Set password' }).click()
-  await page.getByText('Your password has been changed.').waitFor()
-  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
-  await page.getByLabel('Email').fill(email)
-  await page.getByLabel('Password').fill('another long password')
-  await page.keyboard.press('Enter')
-  await page.getByText('A note to find again').waitFor()
-
-  mayLog(logOf(400))
-  await open(link)
-  await page.getByLabel('New password').fill('a third long password')
-  await page.getByRole('button', { name: 'Set password' }).click()
-  await page.getByText('This link has expired or has been used').waitFor()
-  await open('/reset-password')
-  await page.getByLabel('New password').fill('a third long password')
-  await page.getByRole('button', { name: 'Set password' }).click()
-  await page.getByText('This link is incomplete.').waitFor()
-  expect(await page.getByRole('link', { name: 'Request another link' }).isVisible()).toBe(true)
 })
 
 test('the link that is printed after a sign-up confirms the email', async () => {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { logOf, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
+import { logOf, longTest, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
 import { violationsOf } from './page-checks.ts'
 
 const room = openControlRoom()
@@ -27,7 +27,7 @@ describe('signing in and out', () => {
     expect(await titles()).toEqual(['Sign up', 'Notes', 'Signing out …', 'Sign in'])
   })
 
-  test('a page shows the sign-in form to guests, then itself', async () => {
+  longTest('a page shows the sign-in form to guests, then itself', async () => {
     const { page, open, mayLog, titles } = await room.openBrowser()
     const { email } = await room.createUser('A note')
     mayLog(logOf(401))
@@ -111,9 +111,11 @@ describe('an unreachable server', () => {
     expect(await page.getByLabel('New note').inputValue()).toBe('A draft')
   })
 
-  test.each(['SIGTERM', 'SIGKILL'] as const)(
-    'after %s, the page keeps its data and continues when the server is back',
-    async (signal) => {
+  for (const [signal, run] of [
+    ['SIGTERM', longTest],
+    ['SIGKILL', test],
+  ] as const)
+    run(`after ${signal}, the page keeps its data and continues when the server is back`, async () => {
       const visitor = await opened()
       const { page } = visitor
       visitor.mayLog(/WebSocket connection|ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/)
@@ -133,8 +135,7 @@ describe('an unreachable server', () => {
         .waitFor()
       await expect.poll(() => page.getByText('No connection to the server').count()).toBe(0)
       expect(await visitor.titles()).toEqual(['Notes'])
-    },
-  )
+    })
 })
 
 describe('actions that need the password', () => {
@@ -188,7 +189,7 @@ describe('actions that need the password', () => {
     await expect.poll(isBack, { timeout: 30_000 }).toBe(true)
   })
 
-  test('deleting the account, after a confirmation', async () => {
+  longTest('deleting the account, after a confirmation', async () => {
     const visitor = await room.signUp()
     const { page, userId } = visitor
     // The live page learns of it before the response arrives, and confirms it.
@@ -222,7 +223,7 @@ test('a report shows its progress, then its text', async () => {
   expect(await page.getByRole('progressbar').count()).toBe(0)
 })
 
-test('a report in progress survives a visit to another page; reports from elsewhere appear', async () => {
+longTest('a report in progress survives a visit to another page; reports from elsewhere appear', async () => {
   const { page, open, call } = await room.signUp()
   await open('/reports')
   const { promise: released, resolve: release } = Promise.withResolvers<void>()

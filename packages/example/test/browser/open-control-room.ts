@@ -5,14 +5,17 @@ import { type AuthConfig, defineAuthConfig, staticJwks } from '@sallyport/core'
 import { issueJwt, parseSigningKeys, type SigningKeys } from '@sallyport/core/auth'
 import { openSqlite, type SqliteAuthDatabase } from '@sallyport/core/sqlite'
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { launchChromium } from '../../../trpc/test/browser/launch-chromium.ts'
 import { type Example, startExample } from '../start-example.ts'
 import { buildPages } from './build-pages.ts'
-import { type Account, GUEST, openPage, recordTitles, titlesOf, type Visitor } from './visitor.ts'
+import { type Account, GUEST, openPage, recordTitles, skipBlur, titlesOf, type Visitor } from './visitor.ts'
 
 /** The password of all users, including the demo users. */
 export const PASSWORD = 'correct horse battery staple'
+
+/** Tests that only `pnpm test:client` runs: other stories of a mechanism, and the details of pages. */
+export const longTest: ReturnType<typeof test.runIf> = test.runIf(process.env.STORIES === 'all')
 
 /** The example in its own process, a real Chromium, and the database. */
 export interface ControlRoom {
@@ -102,6 +105,7 @@ export function openControlRoom(): ControlRoom {
     })
     context.setDefaultTimeout(30_000)
     await context.addInitScript(recordTitles)
+    await context.addInitScript(skipBlur)
     const messages: string[] = []
     contexts.set(context, { messages, expected: [] })
     context.on('console', (message) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { logOf, openControlRoom } from './open-control-room.ts'
+import { logOf, longTest, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
 import { overflowOf, tabOrderOf, textOf, violationsOf } from './page-checks.ts'
 
 const room = openControlRoom()
@@ -53,34 +53,37 @@ const pages = [
   { path: '/nowhere', title: 'Not found', enter: guest, shows: ['Page not found', 'Go to the home page'] },
 ]
 
+const SOME_PAGES = new Set(['/sign-in', '/notes', '/account', '/admin/users/:id', '/gate', '/nowhere'])
+
 describe('every page', () => {
-  test.each(pages)('$path', async ({ path, title, enter, shows }) => {
-    const visitor = await enter()
-    const { page } = visitor
-    await page.setViewportSize({ width: 1280, height: 800 })
-    if (title === 'Not found') visitor.mayLog(logOf(404))
+  for (const { path, title, enter, shows } of pages)
+    (SOME_PAGES.has(path) ? test : longTest)(path, async () => {
+      const visitor = await enter()
+      const { page } = visitor
+      await page.setViewportSize({ width: 1280, height: 800 })
+      if (title === 'Not found') visitor.mayLog(logOf(404))
 
-    // The server renders it with its rows, and hydration changes nothing.
-    const markup = await visitor.open(path.replace(':id', await otherUser()))
-    expect(markup).not.toMatch(/\sstyle=/)
-    const text = await textOf(page, markup)
-    expect(text).toEqual(expect.arrayContaining(shows))
-    expect(await textOf(page)).toEqual(text)
-    expect(await page.title()).toBe(`${title} – Sallyport`)
+      // The server renders it with its rows, and hydration changes nothing.
+      const markup = await visitor.open(path.replace(':id', await otherUser()))
+      expect(markup).not.toMatch(/\sstyle=/)
+      const text = await textOf(page, markup)
+      expect(text).toEqual(expect.arrayContaining(shows))
+      expect(await textOf(page)).toEqual(text)
+      expect(await page.title()).toBe(`${title} – Sallyport`)
 
-    // Accessible by axe, by keyboard, in a window of 360 px, in light and dark.
-    expect(await violationsOf(page)).toEqual([])
-    const { usable, reached } = await tabOrderOf(page)
-    expect(usable[0]).toContain('Skip to content')
-    expect(reached).toEqual(usable)
-    await page.setViewportSize({ width: 360, height: 800 })
-    expect(await overflowOf(page)).toBe(0)
-    if (enter === admin)
-      expect(await page.getByRole('banner').getByText(visitor.email).isVisible()).toBe(true)
-    await page.getByRole('button', { name: 'Toggle dark mode' }).click()
-    // Only the contrast depends on the colors.
-    expect(await violationsOf(page, ['color-contrast'])).toEqual([])
-  })
+      // Accessible by axe, by keyboard, in a window of 360 px, in light and dark.
+      expect(await violationsOf(page)).toEqual([])
+      const { usable, reached } = await tabOrderOf(page)
+      expect(usable[0]).toContain('Skip to content')
+      expect(reached).toEqual(usable)
+      await page.setViewportSize({ width: 360, height: 800 })
+      expect(await overflowOf(page)).toBe(0)
+      if (enter === admin)
+        expect(await page.getByRole('banner').getByText(visitor.email).isVisible()).toBe(true)
+      await page.getByRole('button', { name: 'Toggle dark mode' }).click()
+      // Only the contrast depends on the colors.
+      expect(await violationsOf(page, ['color-contrast'])).toEqual([])
+    })
 })
 
 describe('the Content-Security-Policy', () => {
@@ -115,6 +118,54 @@ describe('the Content-Security-Policy', () => {
   })
 })
 
+describe('without JavaScript', () => {
+  test('a guest signs in on the page they opened, after a wrong password', async () => {
+    const { page, mayLog } = await room.openBrowser({ javaScriptEnabled: false })
+    const { email } = await room.createUser('A note')
+    mayLog(logOf(401))
+    await page.goto('/sessions')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password').fill('a wrong password')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('alert').getByText('Email or password is wrong').waitFor()
+    expect(await page.getByLabel('Email').inputValue()).toBe(email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByText('This browser', { exact: true }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/sessions')
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  })
+
+  longTest('a guest signs up, after an email that is taken', async () => {
+    const { page, mayLog } = await room.openBrowser({ javaScriptEnabled: false })
+    mayLog(logOf(409))
+    const email = newEmail()
+    await page.goto('/sign-up')
+    await page.getByLabel('Name').fill('Alan')
+    await page.getByLabel('Email').fill('grace@example.com')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await page.getByRole('alert').getByText('An account with this email exists').waitFor()
+    expect(await page.getByLabel('Name').inputValue()).toBe('Alan')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign up' }).click()
+    await page.getByRole('banner').getByText(email).waitFor()
+  })
+
+  longTest('a demo user signs in, and a link for a new password is requested', async () => {
+    const { page } = await room.openBrowser({ javaScriptEnabled: false })
+    await page.goto('/forgot-password')
+    await page.getByLabel('Email').fill(newEmail())
+    await page.getByRole('button', { name: 'Send link' }).click()
+    await page.getByText('If this account exists, the link has been sent.').waitFor()
+    await page.goto('/sign-in')
+    await page.getByRole('button', { name: 'Sign in as Grace' }).click()
+    await page.getByRole('banner').getByText('grace@example.com').waitFor()
+  })
+})
+
 test('a banned user without scripts sees the ban and none of their data', async () => {
   const reader = await room.signUp({ javaScriptEnabled: false })
   await reader.call('notes.add', { text: 'A note to be read' })
@@ -126,7 +177,7 @@ test('a banned user without scripts sees the ban and none of their data', async 
   for (const text of ['A note to be read', reader.email]) expect(markup).not.toContain(text)
 })
 
-test('a page has the theme of the system until the user chooses one, which it remembers', async () => {
+longTest('a page has the theme of the system until the user chooses one, which it remembers', async () => {
   const { page, open } = await room.openBrowser({ colorScheme: 'dark' })
   const appearance = () => page.evaluate(() => document.documentElement.className)
   await open('/sign-in')
@@ -165,7 +216,7 @@ test('a signed-in user is redirected from the sign-in page', async () => {
   expect(answer.headers()).toMatchObject({ location: '/notes', 'cache-control': 'private, no-store' })
 })
 
-test('the skip link skips the navigation', async () => {
+longTest('the skip link skips the navigation', async () => {
   const { page, open } = await guest()
   await open('/sign-in')
   await page.keyboard.press('Tab')
@@ -174,7 +225,7 @@ test('the skip link skips the navigation', async () => {
   expect(await page.getByLabel('Email').evaluate((field) => field === document.activeElement)).toBe(true)
 })
 
-test('every link of the navigation opens its page without a reload', async () => {
+longTest('every link of the navigation opens its page without a reload', async () => {
   const { page, open } = await admin()
   await page.setViewportSize({ width: 1280, height: 800 })
   await open('/gate')

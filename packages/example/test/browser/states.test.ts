@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { logOf, openControlRoom } from './open-control-room.ts'
+import { expect } from 'vitest'
+import { logOf, openControlRoom, longTest as test } from './open-control-room.ts'
 
 const room = openControlRoom()
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { logOf, openControlRoom, PASSWORD } from './open-control-room.ts'
+import { logOf, longTest, openControlRoom, PASSWORD } from './open-control-room.ts'
 import { violationsOf } from './page-checks.ts'
 import type { Visitor } from './visitor.ts'
 
@@ -130,5 +130,87 @@ describe('sessions', () => {
     await here.page.getByText('Password changed. Your other browsers are signed out.').waitFor()
     await elsewhere.page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     expect(await here.titles()).toEqual(['Account'])
+  })
+})
+
+describe('an admin', () => {
+  const ada = room.share(() => room.signUp({ name: 'Ada', role: 'admin' }))
+
+  /** Opens the page of a new user as an admin. The user has their notes open. */
+  async function openUser(): Promise<{ admin: Visitor; user: Visitor }> {
+    const [admin, user] = [await ada(), await room.signUp()]
+    await user.open('/notes')
+    await admin.open(`/admin/users/${user.userId}`)
+    return { admin, user }
+  }
+
+  test('revokes a session after a confirmation: its browser is signed out at once', async () => {
+    const { admin, user } = await openUser()
+    user.mayLog(logOf(401))
+    const { page } = admin
+    await page.getByRole('list', { name: 'Ways to sign in' }).getByText('Password').waitFor()
+    await page.getByRole('button', { name: /^Revoke .* last seen / }).click()
+    const question = page.getByRole('alertdialog', { name: 'Revoke this session?' })
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    expect(await user.page.getByText(user.email).count()).toBe(1)
+    await page.getByRole('button', { name: /^Revoke .* last seen / }).click()
+    await question.getByRole('button', { name: 'Revoke session' }).click()
+    await user.page.getByText('Your session has ended').waitFor()
+    await page.getByText("This user isn't signed in.").waitFor()
+    expect(await user.titles()).toEqual(['Notes', 'Sign in'])
+
+    await page.getByRole('link', { name: 'Audit trail of this user' }).click()
+    await page
+      .getByText(`A session of ${user.email} was ended by ${admin.email}: revoked by an admin.`)
+      .waitFor()
+  })
+
+  longTest('revokes all sessions of a user after a confirmation', async () => {
+    const { admin, user } = await openUser()
+    user.mayLog(logOf(401))
+    await room.signIn(user.email)
+    await admin.page.getByRole('button', { name: 'Revoke all sessions' }).click()
+    await admin.page.getByRole('alertdialog').getByRole('button', { name: 'Revoke sessions' }).click()
+    await admin.page.getByText("This user isn't signed in.").waitFor()
+    await user.page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+  })
+
+  test('a ban replaces the page of the user, which returns soon after the ban is lifted', async () => {
+    const { admin, user } = await openUser()
+    user.mayLog(logOf(403))
+    await admin.page.getByRole('button', { name: 'Ban' }).click()
+    const dialog = admin.page.getByRole('dialog', { name: `Ban ${user.email}?` })
+    expect(await violationsOf(admin.page)).toEqual([])
+    await dialog.getByLabel('Reason').fill('Too many notes')
+    await dialog.getByLabel('1 day').check()
+    await dialog.getByRole('button', { name: 'Ban' }).click()
+
+    const { page } = user
+    await page.getByRole('heading', { name: 'Account banned' }).waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    for (const name of ['Try again', 'Sign out'])
+      expect(await page.getByRole('main').getByRole('button', { name }).isVisible()).toBe(true)
+    await admin.page.getByText(/Banned until .*: Too many notes/).waitFor()
+    // The session is kept.
+    expect(await user.titles()).toEqual(['Notes', 'Account banned'])
+
+    await admin.page.getByRole('button', { name: 'Lift ban' }).click()
+    // Without a click or a reload.
+    await page.getByLabel('New note').waitFor()
+    await user.call('notes.add', { text: 'After the ban' })
+    await page.getByText('After the ban').waitFor()
+  })
+
+  longTest('other users see why they cannot use the page, until an admin makes them one', async () => {
+    const { admin, user } = await openUser()
+    await user.open('/admin')
+    const main = user.page.getByRole('main')
+    await main.getByText('Admins only. Sign in with an admin account to view this page.').waitFor()
+    expect(await main.getByRole('link', { name: 'Go to the home page' }).getAttribute('href')).toBe('/')
+    expect(await main.getByRole('button', { name: 'Sign out' }).isVisible()).toBe(true)
+    expect(await violationsOf(user.page)).toEqual([])
+    await admin.page.getByRole('button', { name: 'Make an admin' }).click()
+    await admin.page.getByRole('alertdialog').getByRole('button', { name: 'Change role' }).click()
+    await user.page.getByRole('link', { name: admin.email }).waitFor()
   })
 })

@@ -1,6 +1,7 @@
+import { TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { beforeEach, expect, test } from 'vitest'
-import { logOf, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
+import { logOf, longTest, newEmail, openControlRoom, PASSWORD } from './open-control-room.ts'
 import { violationsOf } from './page-checks.ts'
 import { hydrated } from './visitor.ts'
 
@@ -67,56 +68,59 @@ async function ageSessions(...methods: ('oauth' | 'passkey')[]) {
   await room.db.updateTable('session').set({ amr, lastAuthenticatedAt }).execute()
 }
 
-test('a person of the demo provider adds a passkey, unlinks the provider, and signs in with the passkey', async () => {
-  const { page, open, titles, mayLog } = await room.openBrowser()
-  await open('/account')
-  await click(page, 'Sign in with the demo provider')
-  await page.getByText('This provider is only for development').waitFor()
-  expect(await violationsOf(page)).toEqual([])
-  await continueAs(page, 'Alan')
-  await page.getByRole('banner').getByText('alan@example.com').waitFor()
-  expect(new URL(page.url()).pathname).toBe('/account')
+longTest(
+  'a person of the demo provider adds a passkey, unlinks the provider, and signs in with the passkey',
+  async () => {
+    const { page, open, titles, mayLog } = await room.openBrowser()
+    await open('/account')
+    await click(page, 'Sign in with the demo provider')
+    await page.getByText('This provider is only for development').waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    await continueAs(page, 'Alan')
+    await page.getByRole('banner').getByText('alan@example.com').waitFor()
+    expect(new URL(page.url()).pathname).toBe('/account')
 
-  mayLog(logOf(401))
-  await signOut(page)
-  await open('/sign-in?next=/account')
-  await signInWithProvider(page, 'Alan')
-  await page.getByRole('banner').getByText('alan@example.com').waitFor()
+    mayLog(logOf(401))
+    await signOut(page)
+    await open('/sign-in?next=/account')
+    await signInWithProvider(page, 'Alan')
+    await page.getByRole('banner').getByText('alan@example.com').waitFor()
 
-  const confirmAtOnce = await plugInAuthenticator(page)
-  await addPasskey(page, 'Laptop')
-  expect(await violationsOf(page)).toEqual([])
-  await page.getByLabel('Passkey', { exact: true }).fill('Old laptop')
-  await click(page, 'Rename')
-  await click(page, 'Unlink')
-  await page.getByRole('button', { name: 'Link the demo provider' }).waitFor()
+    const confirmAtOnce = await plugInAuthenticator(page)
+    await addPasskey(page, 'Laptop')
+    expect(await violationsOf(page)).toEqual([])
+    await page.getByLabel('Passkey', { exact: true }).fill('Old laptop')
+    await click(page, 'Rename')
+    await click(page, 'Unlink')
+    await page.getByRole('button', { name: 'Link the demo provider' }).waitFor()
 
-  await confirmAtOnce(false)
-  await signOut(page)
-  const offered = page.waitForResponse(/create-passkey-sign-in-options/)
-  await open('/sign-in?next=/account')
-  await offered
-  expect(await violationsOf(page)).toEqual([])
-  await confirmAtOnce(true)
-  await click(page, 'Sign in with a passkey')
-  await page.getByRole('banner').getByText('alan@example.com').waitFor()
-  await click(page, 'Sign out')
-  // The browser offers the passkey in the username field, where the user confirms it.
-  const pages = async () => (await titles()).filter((title) => title !== 'Signing out …')
-  await expect.poll(pages).toEqual(['Sign in', 'Account', 'Sign in', 'Account'])
-  expect(await page.getByLabel('Passkey', { exact: true }).inputValue()).toBe('Old laptop')
-  // Codes go to verified addresses only.
-  const alan = room.db
-    .updateTable('user')
-    .set({ emailVerified: false })
-    .where('email', '=', 'alan@example.com')
-  await alan.execute()
-  mayLog(logOf(409))
-  await click(page, 'Remove')
-  await page.getByRole('alert').getByText('This is your last way to sign in').waitFor()
-})
+    await confirmAtOnce(false)
+    await signOut(page)
+    const offered = page.waitForResponse(/create-passkey-sign-in-options/)
+    await open('/sign-in?next=/account')
+    await offered
+    expect(await violationsOf(page)).toEqual([])
+    await confirmAtOnce(true)
+    await click(page, 'Sign in with a passkey')
+    await page.getByRole('banner').getByText('alan@example.com').waitFor()
+    await click(page, 'Sign out')
+    // The browser offers the passkey in the username field, where the user confirms it.
+    const pages = async () => (await titles()).filter((title) => title !== 'Signing out …')
+    await expect.poll(pages).toEqual(['Sign in', 'Account', 'Sign in', 'Account'])
+    expect(await page.getByLabel('Passkey', { exact: true }).inputValue()).toBe('Old laptop')
+    // Codes go to verified addresses only.
+    const alan = room.db
+      .updateTable('user')
+      .set({ emailVerified: false })
+      .where('email', '=', 'alan@example.com')
+    await alan.execute()
+    mayLog(logOf(409))
+    await click(page, 'Remove')
+    await page.getByRole('alert').getByText('This is your last way to sign in').waitFor()
+  },
+)
 
-test('a user with a password links the provider, and a passkey completes both sign-ins', async () => {
+longTest('a user with a password links the provider, and a passkey completes both sign-ins', async () => {
   const { page, open, email, userId, mayLog } = await room.signUp()
   await open('/account')
   await click(page, 'Link the demo provider')
@@ -192,7 +196,7 @@ async function requestCode(page: Page, email: string) {
   await page.getByRole('status').getByText('it gets a code').waitFor()
 }
 
-test('a user signs in with a code from an email', async () => {
+longTest('a user signs in with a code from an email', async () => {
   const { email } = await room.createUser('written by Grace')
   const { page, open, mayLog } = await room.openBrowser()
   await open('/notes')
@@ -228,7 +232,7 @@ test('a user signs in with the link of an email, in the browser that requested i
   await page.getByText('written by Grace').waitFor()
 })
 
-test('an admin who has no second factor adds a passkey, and confirms an action with it', async () => {
+longTest('an admin who has no second factor adds a passkey, and confirms an action with it', async () => {
   const { page, open, mayLog } = await room.signUp({ role: 'admin' })
   mayLog(logOf(403))
   await plugInAuthenticator(page)
@@ -250,55 +254,58 @@ test('an admin who has no second factor adds a passkey, and confirms an action w
   await page.getByText("Copy this key now. You can't see it again.").waitFor()
 })
 
-test('a visitor continues without an account, confirms an action, and keeps the notes when creating one', async () => {
-  const { page, open, mayLog } = await room.openBrowser()
-  const banner = page.getByRole('banner')
-  await open('/notes')
-  await click(page, 'Continue without an account')
-  await banner.getByText('No account yet').waitFor()
-  await page.getByLabel('New note').fill('written without an account')
-  await click(page, 'Add')
-  await page.getByText('written without an account').waitFor()
+longTest(
+  'a visitor continues without an account, confirms an action, and keeps the notes when creating one',
+  async () => {
+    const { page, open, mayLog } = await room.openBrowser()
+    const banner = page.getByRole('banner')
+    await open('/notes')
+    await click(page, 'Continue without an account')
+    await banner.getByText('No account yet').waitFor()
+    await page.getByLabel('New note').fill('written without an account')
+    await click(page, 'Add')
+    await page.getByText('written without an account').waitFor()
 
-  mayLog(logOf(403))
-  await page.getByRole('link', { name: 'Organizations' }).click()
-  await page.getByLabel('New organization').fill('Acme')
-  await click(page, 'Create')
-  await page.getByRole('alert').getByText('Create an account first').waitFor()
+    mayLog(logOf(403))
+    await page.getByRole('link', { name: 'Organizations' }).click()
+    await page.getByLabel('New organization').fill('Acme')
+    await click(page, 'Create')
+    await page.getByRole('alert').getByText('Create an account first').waitFor()
 
-  await open('/account')
-  expect(await violationsOf(page)).toEqual([])
-  expect(await page.getByText('anonymous.invalid').count()).toBe(0)
-  await ageSessions()
-  await click(page, 'New API key')
-  const dialog = page.getByRole('dialog')
-  // Signing in again would lead to another user.
-  expect(await dialog.getByRole('button', { name: 'Sign in again' }).count()).toBe(0)
-  mayLog(logOf(409))
-  await click(page, 'Continue')
-  await page.getByText("Copy this key now. You can't see it again.").waitFor()
+    await open('/account')
+    expect(await violationsOf(page)).toEqual([])
+    expect(await page.getByText('anonymous.invalid').count()).toBe(0)
+    await ageSessions()
+    await click(page, 'New API key')
+    const dialog = page.getByRole('dialog')
+    // Signing in again would lead to another user.
+    expect(await dialog.getByRole('button', { name: 'Sign in again' }).count()).toBe(0)
+    mayLog(logOf(409))
+    await click(page, 'Continue')
+    await page.getByText("Copy this key now. You can't see it again.").waitFor()
 
-  const email = newEmail()
-  await page.getByLabel('Name').fill('Grace')
-  await page.getByLabel('Email').fill('grace@example.com')
-  await page.getByLabel('Password').fill(PASSWORD)
-  await click(page, 'Create account')
-  await page.getByRole('alert').getByText('An account with this email exists').waitFor()
-  await page.getByLabel('Email').fill(email)
-  await click(page, 'Create account')
-  await banner.getByText(email).waitFor()
-  await page.getByRole('heading', { name: 'Ways to sign in' }).waitFor()
+    const email = newEmail()
+    await page.getByLabel('Name').fill('Grace')
+    await page.getByLabel('Email').fill('grace@example.com')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await click(page, 'Create account')
+    await page.getByRole('alert').getByText('An account with this email exists').waitFor()
+    await page.getByLabel('Email').fill(email)
+    await click(page, 'Create account')
+    await banner.getByText(email).waitFor()
+    await page.getByRole('heading', { name: 'Ways to sign in' }).waitFor()
 
-  mayLog(logOf(401))
-  await signOut(page)
-  await open('/notes')
-  await page.getByLabel('Email').fill(email)
-  await page.getByLabel('Password').fill(PASSWORD)
-  await click(page, 'Sign in')
-  await page.getByText('written without an account').waitFor()
-})
+    mayLog(logOf(401))
+    await signOut(page)
+    await open('/notes')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password').fill(PASSWORD)
+    await click(page, 'Sign in')
+    await page.getByText('written without an account').waitFor()
+  },
+)
 
-test('a user chooses a username, and signs in with it', async () => {
+longTest('a user chooses a username, and signs in with it', async () => {
   const { page, open, email, mayLog } = await room.signUp()
   await open('/account')
   mayLog(logOf(409))
@@ -320,3 +327,165 @@ test('a user chooses a username, and signs in with it', async () => {
   await page.getByRole('banner').getByText(email).waitFor()
   expect(await page.getByLabel('Username').inputValue()).toBe(username)
 })
+
+test('a forgotten password is replaced by the printed link, once', async () => {
+  const { page, open, mayLog } = await room.openBrowser()
+  const { email } = await room.createUser('A note to find again')
+  await open('/sign-in')
+  await page.getByRole('link', { name: 'Forgot password?' }).click()
+  // Both pages have a field for the email.
+  await page.getByRole('heading', { name: 'Forgot password' }).waitFor()
+  await page.getByLabel('Email').fill(email)
+  await page.getByRole('button', { name: 'Send link' }).click()
+  await page.getByText('If this account exists, the link has been sent.').waitFor()
+  const [, link = ''] = await room.printed(new RegExp(`${email} \\(reset-password\\): (\\S+)\\n`))
+
+  await open(link)
+  await page.getByLabel('New password').fill('another long password')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText('Your password has been changed.').waitFor()
+  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill('another long password')
+  await page.keyboard.press('Enter')
+  await page.getByText('A note to find again').waitFor()
+
+  mayLog(logOf(400))
+  await open(link)
+  await page.getByLabel('New password').fill('a third long password')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText('This link has expired or has been used').waitFor()
+  await open('/reset-password')
+  await page.getByLabel('New password').fill('a third long password')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText('This link is incomplete.').waitFor()
+  expect(await page.getByRole('link', { name: 'Request another link' }).isVisible()).toBe(true)
+})
+
+/**
+ * Returns the code of the step that is `steps` from now. The server accepts the previous, current, and next
+ * step, and each code once.
+ */
+const codeOf = (secret: string, steps: number) =>
+  new TOTP({ secret }).generate({ timestamp: Date.now() + steps * 30_000 })
+
+const enterCode = (page: Page, code: string) => page.getByLabel('Code', { exact: true }).fill(code)
+
+/** Sets up an app on the Account page. Returns its secret, and the recovery codes. */
+async function setUpApp(page: Page): Promise<{ secret: string; recoveryCodes: readonly string[] }> {
+  await click(page, 'Set up an app')
+  await page.getByAltText('QR code for your app').waitFor()
+  expect(await violationsOf(page)).toEqual([])
+  const secret = (await page.locator('.totp-secret').textContent()) ?? ''
+  await enterCode(page, codeOf(secret, 0))
+  await click(page, 'Confirm')
+  return { secret, recoveryCodes: await takeRecoveryCodes(page) }
+}
+
+async function takeRecoveryCodes(page: Page): Promise<readonly string[]> {
+  const codes = page.locator('.recovery-codes li')
+  await codes.first().waitFor()
+  const texts = await codes.allTextContents()
+  await click(page, 'I have saved them')
+  await page.getByText('Recovery codes left: 10').waitFor()
+  return texts
+}
+
+/** Signs out, and sends the password. */
+async function signInAgain(page: Page, email: string) {
+  await click(page, 'Sign out')
+  await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+  await page.getByLabel('Email').fill(email)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await click(page, 'Sign in')
+}
+
+test('a user sets up an app, signs in with a code, and confirms an action with one', async () => {
+  const { page, open, email, mayLog } = await room.signUp()
+  await open('/account')
+  const { secret, recoveryCodes } = await setUpApp(page)
+  expect(recoveryCodes).toHaveLength(10)
+
+  for (const status of [400, 401, 403]) mayLog(logOf(status))
+  await signInAgain(page, email)
+  await enterCode(page, '000000')
+  await click(page, 'Confirm')
+  await page.getByRole('alert').getByText('This code is wrong').waitFor()
+  await enterCode(page, codeOf(secret, 1))
+  await click(page, 'Confirm')
+  await page.getByRole('banner').getByText(email).waitFor()
+
+  const aMinuteAgo = JSON.stringify({ pwd: 1, otp: Math.floor(Date.now() / 1000) - 61 })
+  await room.db.updateTable('session').set({ amr: aMinuteAgo }).where('amr', 'like', '%otp%').execute()
+  await open('/account')
+  await page.getByRole('button', { name: 'New API key' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Confirm with a code').waitFor()
+  await dialog.getByLabel('Code', { exact: true }).fill(recoveryCodes[0] ?? '')
+  await dialog.getByRole('button', { name: 'Confirm', exact: true }).click()
+  await page.getByText("Copy this key now. You can't see it again.").waitFor()
+})
+
+longTest(
+  'a user signs in with a recovery code, trusts the browser, gets new codes, and removes the app',
+  async () => {
+    const { page, open, email, mayLog } = await room.signUp()
+    const banner = page.getByRole('banner').getByText(email)
+    await open('/account')
+    const { recoveryCodes } = await setUpApp(page)
+    const [first = '', second = ''] = recoveryCodes
+    await room.printed(new RegExp(`Email to ${email} \\(totp-enabled\\)`))
+
+    for (const status of [400, 401, 403]) mayLog(logOf(status))
+    await signInAgain(page, email)
+    await enterCode(page, first)
+    await page.getByLabel('Trust this browser for 30 days').check()
+    await click(page, 'Confirm')
+    await banner.waitFor()
+    await signInAgain(page, email)
+    await banner.waitFor()
+
+    await open('/account')
+    await page.getByText('Recovery codes left: 9').waitFor()
+    await click(page, 'New recovery codes')
+    await enterCode(page, second)
+    await click(page, 'Create recovery codes')
+    const [replaced = ''] = await takeRecoveryCodes(page)
+    await click(page, 'Remove the app')
+    await enterCode(page, first)
+    await click(page, 'Remove the app')
+    await page.getByRole('alert').getByText('This code is wrong').waitFor()
+    await enterCode(page, replaced)
+    await click(page, 'Remove the app')
+    await page.getByRole('button', { name: 'Set up an app' }).waitFor()
+  },
+)
+
+longTest(
+  'an admin resets the second factor of a user, who then signs in with the password alone',
+  async () => {
+    const user = await room.signUp()
+    await user.open('/account')
+    await setUpApp(user.page)
+    user.mayLog(logOf(401))
+    const { page, open, email } = await room.signUp({ role: 'admin' })
+    await open(`/admin/users/${user.userId}`)
+    await page.getByRole('list', { name: 'Ways to sign in' }).getByText('Authenticator app').waitFor()
+    await click(page, 'Reset factors')
+    const dialog = page.getByRole('dialog', { name: `Remove the second factors of ${user.email}?` })
+    expect(await violationsOf(page)).toEqual([])
+    await dialog.getByLabel('Reason').fill('Lost phone, saw the passport')
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await user.page.getByText('Your session has ended').waitFor()
+    await room.printed(new RegExp(`Email to ${user.email} \\(totp-disabled\\)`))
+    const reason = 'Lost phone, saw the passport.'
+    await page.getByRole('link', { name: 'Audit trail of this user' }).click()
+    await page.getByText(`The second factors of ${user.email} were removed by ${email}: ${reason}`).waitFor()
+
+    await user.page.getByLabel('Email').fill(user.email)
+    await user.page.getByLabel('Password').fill(PASSWORD)
+    await click(user.page, 'Sign in')
+    await user.page.getByRole('banner').getByText(user.email).waitFor()
+  },
+)
