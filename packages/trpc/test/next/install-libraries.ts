@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { ROOT } from '../documents/read-documents.ts'
 
-/** Builds both libraries into an app's `node_modules`, as published, with the workspace's dependencies. */
+/**
+ * Builds both libraries into an app's `node_modules`, as published but without types, with the workspace's
+ * dependencies.
+ */
 export async function installLibraries(app: string): Promise<void> {
   await Promise.all(
     ['core', 'trpc'].map(async (library) => {
@@ -24,11 +27,6 @@ export async function installLibraries(app: string): Promise<void> {
       const dist = join(folder, 'dist')
       await runNode(join(ROOT, 'node_modules/rolldown/bin/cli.mjs'), {
         args: ['-c', join(ROOT, 'rolldown.config.ts'), '--dir', dist],
-        cwd: source,
-      })
-      // With `isolatedDeclarations`, declarations don't depend on imports.
-      await runNode(join(ROOT, 'node_modules/typescript/bin/tsc'), {
-        args: ['-p', 'tsconfig.build.json', '--noCheck', '--noResolve', '--outDir', dist],
         cwd: source,
       })
     }),
