@@ -63,8 +63,8 @@ export async function withAppDatabase(
   if (!opens) return withDatabase(options, work)
   const { auth, database } = await importModule<ContextModule>(options.context)
   // Opens one that opens at its first use. A key set that is down must not prevent a revocation.
-  await auth?.ready?.().catch(() => {})
-  const opened = auth?.database ?? database
+  const failure: unknown = await auth?.ready?.().catch((error: unknown) => error)
+  const opened = openedBy(auth, failure) ?? database
   if (opened === undefined)
     throw new ConfigurationError(
       `${options.context} exports neither auth nor database. Export one, or pass --database <url>.`,
@@ -74,5 +74,14 @@ export async function withAppDatabase(
   } finally {
     await auth?.close?.()
     await database?.close()
+  }
+}
+
+/** Returns the database of an auth server. If it isn't open, throws why. */
+function openedBy(auth: ContextModule['auth'], failure: unknown): AnyDatabase | undefined {
+  try {
+    return auth?.database
+  } catch (error) {
+    throw failure ?? error
   }
 }

@@ -348,6 +348,27 @@ describe('sallyport sessions', () => {
     expect(await db.selectFrom('session').select('id').execute()).toEqual([])
   })
 
+  test('list says why a database that opens at its first use is not open', async ({ expect }) => {
+    const app = createApp()
+    const settings = `() => ({ baseUrl: 'http://localhost:3000', jwks: staticJwks(process.env.JWKS) })`
+    const files = {
+      'src/auth.ts': `
+        import { defineAuthConfig, staticJwks } from '${CORE}index.ts'
+        import { defineAuth } from '${CORE}auth.ts'
+        const config = defineAuthConfig(${settings})
+        export default defineAuth({ config, signingKeys: () => process.env.SIGNING_KEYS, plugins: [] })`,
+      'src/context.ts': `
+        import { createAuth } from '${CORE}auth.ts'
+        import { openSqlite } from '${CORE}sqlite.ts'
+        import definition from './auth.ts'
+        export const auth = createAuth(definition, () => openSqlite('file:app.db'), { name: 'app' })`,
+    }
+    for (const [path, text] of Object.entries(files)) writeFileSync(join(app, path), text)
+    const failed = await host.run(['sessions', 'list', 'ada@example.com'], { cwd: app })
+    expect(failed.code).toBe(1)
+    expect(failed.stderr).toMatch(/\nJWKS is not set\. .* \.\/\.env has JWKS: pass --env \.env\.\n$/)
+  })
+
   test.for([
     { fault: 'neither', args: [] },
     { fault: 'both', args: ['some-id', '--user', 'ada@example.com'] },
