@@ -63,7 +63,7 @@ export function addKeysCommands(program: Command): void {
     .action(async ({ algorithm, create, jwtLifetime, ...place }: CreateOptions) => {
       const store = storeOf(place)
       // A mistyped path must not become a second key ring.
-      if (store !== null && !create && !exists(store.path)) throw missingKeys(store)
+      if (store !== null && !create && !exists(store.path)) throw missingKeys(place)
       const key = await createSigningKey(algorithm)
       const options = { now: new Date(), jwtLifetimeSeconds: jwtLifetime }
       const first = createKeyRing(key, options.now)
@@ -136,13 +136,15 @@ function openRing(place: Place): { store: KeyStore; ring: KeyRing } {
     throw usageError(`Pass the file with the keys as --key-file, or an env file with ${variable} as --env.`)
   }
   const ring = store.read()
-  if (ring === null) throw missingKeys(store)
+  if (ring === null) throw missingKeys(place)
   return { store, ring }
 }
 
-function missingKeys({ path }: KeyStore): ConfigurationError {
+function missingKeys({ keyFile, env, prefix }: Place): ConfigurationError {
+  const file = env === undefined ? `--key-file ${keyFile}` : `--env ${env}`
+  const options = `${prefix === undefined ? '' : `--prefix ${prefix} `}${file} --create`
   return new ConfigurationError(
-    `${path} has no keys. Check the path, or create the first key with "sallyport keys create --create".`,
+    `${env ?? keyFile} has no keys. Check the path, or create the first key with "sallyport keys create ${options}".`,
   )
 }
 

@@ -18,7 +18,7 @@ export interface KeyRing {
   readonly revoked: readonly { readonly kid: string; readonly at: Date }[]
 }
 
-const PUBLISH = 'Run `sallyport keys create` to publish one.'
+const PUBLISH = 'Publish one with `sallyport keys create` and the same file.'
 
 interface RingOptions {
   readonly now: Date

@@ -161,6 +161,14 @@ describe('prints private keys only on request', () => {
   })
 })
 
+test('the error for a file without keys has the command that creates it', async ({ expect }) => {
+  const cwd = newFolder()
+  const missing = await keys(['rotate', '--prefix', 'SERVICE_', '--env', join(cwd, 'new.env')])
+  const [, command = ''] = /"sallyport keys (.*)"/.exec(missing.stderr) ?? []
+  expect(await keys(command.split(' '))).toMatchObject({ code: 0, stderr: '' })
+  expect(readFileSync(join(cwd, 'new.env'), 'utf8')).toMatch(/^SERVICE_JWKS=/)
+})
+
 describe('the exit code', () => {
   test.for([
     [0, 'help', ['--help']],

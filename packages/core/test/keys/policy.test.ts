@@ -46,7 +46,7 @@ describe("rejects a value that isn't a JWK Set", () => {
     [
       'nothing',
       undefined,
-      'JWKS is not set. Load your .env file, or run `npx sallyport keys create --env .env`.',
+      'JWKS is not set. Load your .env file, or run `npx sallyport keys create --env .env --create`.',
     ],
     ['null', null, notASet],
     ['an empty text', '', `${notJson}: it is empty. ${cure}`],
@@ -154,9 +154,9 @@ describe('the message describes the valid values', () => {
 })
 
 test.each([
-  ['JWKS', 'keys create --env .env'],
-  ['SERVICE_JWKS', 'keys create --prefix SERVICE_ --env .env'],
-  ['JWKS_OF_SERVICE', 'keys create --prefix JWKS_OF_SERVICE --env .env'],
+  ['JWKS', 'keys create --env .env --create'],
+  ['SERVICE_JWKS', 'keys create --prefix SERVICE_ --env .env --create'],
+  ['JWKS_OF_SERVICE', 'keys create --prefix JWKS_OF_SERVICE --env .env --create'],
 ])('the message about a missing %s has the command that sets it', (name, command) => {
   expect(rejectionOf(undefined, (jwks) => staticJwks(jwks, { name }))).toContain(`${name} is not set`)
   expect(rejectionOf(undefined, (jwks) => staticJwks(jwks, { name }))).toContain(`sallyport ${command}\``)
