@@ -7,7 +7,14 @@ import { urlInEnvironment } from './database.ts'
 import type { Violation } from './doctor/boundary.ts'
 import { explain, usageError } from './errors.ts'
 import { loadDefinition, requirePackage } from './load-definition.ts'
-import { addDefinitionOptions, addExamples, contextPath, modulePath, schemaOption } from './options.ts'
+import {
+  addDefinitionOptions,
+  addExamples,
+  contextPath,
+  modulePath,
+  proceduresPath,
+  schemaOption,
+} from './options.ts'
 
 interface DoctorOptions {
   readonly auth: string
@@ -49,7 +56,7 @@ export function addDoctorCommand(program: Command): void {
       new Argument('[checks...]', 'what to check (default: all but database)').choices(Object.keys(CHECKS)),
     )
     .option('--entry <path>', 'module that starts the server', modulePath('server.ts'))
-    .option('--procedures <path>', 'module with the procedure builders', modulePath('procedures.ts'))
+    .option('--procedures <path>', 'module with the procedure builders', proceduresPath())
     .option('--action <path>', 'module with the action builder', modulePath('authed-action.ts'))
     .option('--runtime <path>', 'module that exports getAuth, or the guard of Better Auth', RUNTIME)
     .option('--context <path>', 'module that opens the database', contextPath())

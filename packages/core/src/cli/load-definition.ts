@@ -8,7 +8,7 @@ import { messageOf } from './errors.ts'
 
 /** Imports a module of the app. @throws ConfigurationError that says why it can't be loaded */
 export function importModule<Module>(path: string): Promise<Module> {
-  resolveLikeBundlers()
+  loadLikeBundlers()
   return import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
     const hint = isMissingModule(cause) ? TSX : ''
     throw new ConfigurationError(`${path} could not be loaded: ${messageOf(cause)}${hint}`, { cause })
@@ -18,10 +18,19 @@ export function importModule<Module>(path: string): Promise<Module> {
 const ENDINGS = ['.ts', '/index.ts']
 let isRegistered = false
 
-/** Finds `.ts` modules of the app that are imported without `.ts`, as bundlers do. Needs Node 22.15. */
-function resolveLikeBundlers(): void {
+/**
+ * Finds `.ts` modules of the app that are imported without `.ts`, as bundlers do. Needs Node 22.15.
+ * In apps without a `type` in package.json, as of create-next-app, Node would warn of detected ES modules.
+ */
+function loadLikeBundlers(): void {
   if (isRegistered) return
   isRegistered = true
+  process.emitWarning = new Proxy(process.emitWarning, {
+    apply(emit, receiver, args: unknown[]) {
+      if (!args.some((option) => Object(option).code === 'MODULE_TYPELESS_PACKAGE_JSON'))
+        Reflect.apply(emit, receiver, args)
+    },
+  })
   nodeModule.registerHooks?.({
     resolve(specifier, context, next) {
       try {

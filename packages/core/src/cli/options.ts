@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { INTERNAL_SCHEMA } from '../database/schema/internal-tables.ts'
 
@@ -12,6 +12,15 @@ export function modulePath(file: string): string {
 export function contextPath(): string {
   const ofServer = modulePath('auth-server.ts')
   return existsSync(ofServer) ? ofServer : modulePath('context.ts')
+}
+
+/** Returns the path of the module with the procedure builders. In the quick start, it's the router. */
+export function proceduresPath(): string {
+  const procedures = modulePath('procedures.ts')
+  const router = modulePath('router.ts')
+  const isRouter =
+    !existsSync(procedures) && existsSync(router) && readFileSync(router, 'utf8').includes('initTRPC')
+  return isRouter ? router : procedures
 }
 
 /** Adds `--auth` with the usual path, and `--env`. */

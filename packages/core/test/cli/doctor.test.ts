@@ -53,6 +53,35 @@ ok      boundary       src/procedures.ts doesn't reach src/auth.ts (# modules, 4
 `)
 })
 
+test('an app with its procedures in router.ts and without a type in package.json needs no options, and prints no warning', async ({
+  expect,
+}) => {
+  const root = writeApp(directory, {
+    'package.json': '{}',
+    'src/auth.ts': definitionOf(publicHalves(one), { keys: [one] }),
+    'src/router.ts': `
+      import { initTRPC } from '@trpc/server'
+      const t = initTRPC.create()
+      export const appRouter = t.router({ health: t.procedure.query(() => 1) })`,
+    'src/server.ts': `import './auth.ts'\nimport './router.ts'`,
+  })
+  const { code, stdout, stderr } = await runSallyport(['doctor'], { cwd: root })
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain("src/router.ts doesn't reach src/auth.ts (")
+})
+
+test('a router.ts that creates no procedures is not checked in place of the module that does', async ({
+  expect,
+}) => {
+  const { 'src/procedures.ts': procedures = '', 'src/routers/app.ts': router = '', ...rest } = CLEAN_APP
+  const files = { ...rest, 'src/trpc.ts': procedures, 'src/router.ts': router }
+  const { code, stderr } = await doctor(writeApp(directory, files), ['boundary'])
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: "src/procedures.ts doesn't exist. Pass --procedures.\n",
+  })
+})
+
 test('in an app with Better Auth, a procedure module may import the guard itself, but not through others', async ({
   expect,
 }) => {
