@@ -70,7 +70,7 @@ export async function inspectCookies(
     next: {
       reason,
       status: reason === null ? 200 : REASONS[reason].status,
-      message: reason === null ? 'Both checks pass' : REASONS[reason].message,
+      message: reason === null ? 'Both checks pass.' : REASONS[reason].message,
     },
     refreshHelps: reason?.startsWith('TOKEN_') === true && rejectedRefresh === null,
   }

@@ -63,7 +63,7 @@ function NextCall({ inspection }: { readonly inspection: CookieInspection }) {
           The next call
         </Heading>
         <Text as="p" size="3" mt="1">
-          would return <strong>{reason === null ? status : `${status} ${reason}`}</strong>: {message}.
+          would return <strong>{reason === null ? status : `${status} ${reason}`}</strong>: {message}
         </Text>
         <Text as="p" size="2" color="gray">
           {refreshOf(inspection)}
