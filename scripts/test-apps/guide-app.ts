@@ -28,7 +28,7 @@ export interface GuideAppOptions {
   readonly server: Command
   readonly isServerRendered?: boolean
   /** Proofs of this app, after those of all apps. */
-  prove?(app: Pick<ServedApp, 'origin'>): Promise<void>
+  prove?(app: Pick<ServedApp, 'origin' | 'ban'>): Promise<void>
 }
 
 /** Creates an app from the blocks of a guide, and files that the guide doesn't have. */
@@ -49,7 +49,7 @@ export function guideApp({ name, files, builds, server, ...options }: GuideAppOp
       const ban = (email: string) => banInSqlite(join(folder, 'app.db'), email)
       const { isServerRendered = true } = options
       await proveApp({ origin, signingKeys: env.SIGNING_KEYS, ban, isServerRendered }, browser)
-      await options.prove?.({ origin })
+      await options.prove?.({ origin, ban })
       await proveStop(served)
     },
   }

@@ -1,6 +1,9 @@
+import assert from 'node:assert/strict'
 import type { App } from './app.ts'
+import { fetchAs } from './fetch-as.ts'
 import { guideApp } from './guide-app.ts'
 import { type Files, guideFiles } from './guide-files.ts'
+import type { ServedApp } from './proofs.ts'
 
 /** Files that the guide doesn't have. */
 const FILES = {
@@ -138,5 +141,15 @@ function svelteKitApp(
       ['vite/bin/vite.js', 'build'],
     ],
     server: ['build/index.js'],
+    prove,
   })
+}
+
+async function prove({ origin, ban }: Pick<ServedApp, 'origin' | 'ban'>): Promise<void> {
+  const email = 'kim@example.com'
+  const browser = await fetchAs(origin, { name: 'Kim', email, password: 'a long enough password' })
+  await ban(email)
+  // Without the JWT, as browsers send it once it expired.
+  const cookie = `service.session=${browser.cookies.get('service.session')}`
+  assert.equal((await fetch(`${origin}/me`, { headers: { cookie } })).status, 403)
 }
