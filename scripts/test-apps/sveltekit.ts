@@ -77,6 +77,9 @@ const GUIDE = guideFiles({
 
 const hooks = GUIDE['src/hooks.server.ts'] ?? ''
 
+/** The setting of the guide for Apple. */
+const CSRF = "csrf: { trustedOrigins: ['https://appleid.apple.com'] }"
+
 /** The app of docs/other-frameworks.md, with the files of a new app of each version. */
 export const svelteKitApps: readonly App[] = [
   svelteKitApp('sveltekit 3', {
@@ -85,7 +88,7 @@ export const svelteKitApps: readonly App[] = [
 import { sveltekit } from '@sveltejs/kit/vite'
 import { defineConfig } from 'vite'
 
-export default defineConfig({ plugins: [sveltekit({ adapter: adapter() })] })
+export default defineConfig({ plugins: [sveltekit({ adapter: adapter(), ${CSRF} })] })
 `,
       'tsconfig.json': JSON.stringify({
         extends: '$app/tsconfig',
@@ -100,7 +103,7 @@ export default defineConfig({ plugins: [sveltekit({ adapter: adapter() })] })
       'src/hooks.server.ts': hooks.replace('@sveltejs/kit/hooks', '@sveltejs/kit'),
       'svelte.config.js': `import adapter from '@sveltejs/adapter-node'
 
-export default { kit: { adapter: adapter() } }
+export default { kit: { adapter: adapter(), ${CSRF} } }
 `,
       'vite.config.ts': `import { sveltekit } from '@sveltejs/kit/vite'
 import { defineConfig } from 'vite'
@@ -146,6 +149,11 @@ function svelteKitApp(
 }
 
 async function prove({ origin, ban }: Pick<ServedApp, 'origin' | 'ban'>): Promise<void> {
+  const posted = { method: 'POST', headers: { origin: 'https://appleid.apple.com' } }
+  const body = new URLSearchParams({ state: 'a' })
+  const callback = await fetch(`${origin}/api/auth/callback/apple`, { ...posted, body })
+  assert.match(await callback.text(), /"code":"NOT_FOUND"/)
+
   const email = 'kim@example.com'
   const browser = await fetchAs(origin, { name: 'Kim', email, password: 'a long enough password' })
   await ban(email)
