@@ -16,9 +16,9 @@ import { type SignedIn, signInAdmin } from './signed-in-users.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
 /** `pnpm test:revocation` runs 10,000. */
-const REVOCATIONS = Number(process.env.REVOCATIONS ?? 32)
+const REVOCATIONS = Number(process.env.REVOCATIONS ?? 15)
 /** `pnpm test:revocation` opens 1,000. */
-const LIVE_STREAMS = Number(process.env.STREAMS ?? 40)
+const LIVE_STREAMS = Number(process.env.STREAMS ?? 20)
 const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
 const LEASE_MS = 5_000
 

@@ -13,10 +13,12 @@ const RESTARTS = Number(process.env.RESTARTS ?? 1)
 const SEED = process.env.REVOCATION_SEED ?? 'sallyport'
 /** Longer than the lease. `pnpm test:revocation` stops a node for 10 seconds. */
 const STOPPED_MS = Number(process.env.STOPPED_SECONDS ?? 6) * 1_000
+/** Without notifications, only the lease holds values back. `pnpm test:revocation` adds PostgreSQL. */
+const STOPPED_ON = RESTARTS > 1 ? DATABASES : DATABASES.filter(({ engine }) => engine === 'SQLite')
 /** Sessions that are revoked while no node is listening. */
-const IN_THE_LOG = 10
-const REVOCATIONS_IN_TURN = RESTARTS > 1 ? 60 : 30
-const CALLS_PER_SECOND = RESTARTS > 1 ? 200 : 60
+const IN_THE_LOG = RESTARTS > 1 ? 10 : 6
+const REVOCATIONS_IN_TURN = RESTARTS > 1 ? 60 : 15
+const CALLS_PER_SECOND = RESTARTS > 1 ? 200 : 30
 /** The maximum age of a stream's last check, and the maximum delay of its last value. */
 const [LEASE_MS, ARRIVAL_MS] = [5_000, 500]
 /** The time until every user is accepted again. */
@@ -114,13 +116,13 @@ outage(
   { timeout: 90_000 },
   async ({ onTestFinished }) => {
     const scene = await openScene(
-      { tickMs: 100, callsPerSecond: 50, seed: SEED, users: 40, world },
+      { tickMs: 100, callsPerSecond: 20, seed: SEED, users: 20, world },
       onTestFinished,
     )
     const { places, victims } = scene
     const [deaf, cutOff] = places
     await allConnected(scene)
-    await scene.addVictims(40)
+    await scene.addVictims(20)
     await sleep(200)
 
     deaf.proxy.silence('sallyport-listen')
@@ -165,7 +167,7 @@ outage(
   },
   async ({ onTestFinished: onCleanup }) => {
     await Promise.all(
-      DATABASES.map(async ({ engine, share }) => {
+      STOPPED_ON.map(async ({ engine, share }) => {
         const report = await suspendNode(await share(onCleanup), {
           stoppedMs: STOPPED_MS,
           seed: SEED,
