@@ -3,6 +3,7 @@ import type { HostileKey } from '../../../core/test/hostile/hostile-key.ts'
 import { createHostileKey } from '../../../core/test/hostile/hostile-key.ts'
 import type { Random } from '../../../core/test/hostile/random.ts'
 import { insertSession, insertUser, type Named } from '../../../core/test/support/insert-rows.ts'
+import { SESSION_METHODS } from '../../../core/test/support/sign-in-methods.ts'
 import { FOREIGN, ORIGIN } from '../support/visitor.ts'
 import type { Names } from './model.ts'
 import type { PathsApp } from './open-app.ts'
@@ -26,13 +27,19 @@ export async function insertVisitor(app: PathsApp, random: Random): Promise<Name
   return visitor
 }
 
-/** Signs the visitor in, in a valid state. */
+/**
+ * Signs the visitor in, in a valid state.
+ *
+ * @param options.signsIn by every method in turn. Otherwise, by each method once
+ */
 export async function setScene(
   app: PathsApp,
   state: State,
-  { keys, stranger, random }: { keys: Keys; stranger: Named; random: Random },
+  { keys, stranger, random, signsIn }: { keys: Keys; stranger: Named; random: Random; signsIn: boolean },
 ): Promise<Scene> {
-  const { userId, sessionId } = await app.signIns.next()
+  const isEachUsed = Object.keys(app.signIns.counts).length === SESSION_METHODS.length
+  const { userId, sessionId } =
+    signsIn || !isEachUsed ? await app.signIns.next() : await insertVisitor(app, random)
   const names = { userId, sessionId, otherSessionId: await app.createSession(userId) }
   await app.tables.updateTable('user').set({ role: state.role }).where('id', '=', userId).execute()
 
