@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -11,6 +11,7 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import { Pool } from 'pg'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
+import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 import { createPrisma, generatePrisma } from '../transaction/libraries.ts'
@@ -112,7 +113,8 @@ t.procedure.use(sensitiveSessionMiddleware).mutation(({ ctx }) =>
 `
 
 test('ctx.db is the generated PrismaClient, and ctx.transaction has its transaction', async () => {
-  const folder = generatePrisma()
+  const folder = temporaryDirectory()
+  cpSync(generatePrisma(), folder, { recursive: true })
   const compilerOptions = {
     paths: { '@sallyport/trpc': [pathOf('../../src/server.ts')] },
     typeRoots: [pathOf('../../../../node_modules/@types')],

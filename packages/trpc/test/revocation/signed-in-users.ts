@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { issueJwt } from '@sallyport/core/auth'
+import { type AuthTables, issueJwt } from '@sallyport/core/auth'
+import type { Kysely } from 'kysely'
 import type { Issuer } from '../../../core/test/support/create-issuer.ts'
 import { openDatabase } from './open-database.ts'
 
@@ -15,16 +16,26 @@ export interface SignedIn {
 
 const ROWS_AT_ONCE = 500
 
-/**
- * Creates the tables and this many signed-in users. Inserts the rows in bulk, since that many sign-ins would
- * take minutes.
- */
-export async function signIn(
-  databaseUrl: string,
-  count: number,
-  { issuer: { config, key }, role = 'user' }: { issuer: Issuer; role?: string },
-): Promise<SignedIn[]> {
+interface Options {
+  readonly issuer: Issuer
+  /** @default user */
+  readonly role?: string
+}
+
+/** Creates the tables and this many signed-in users. */
+export async function signIn(databaseUrl: string, count: number, options: Options): Promise<SignedIn[]> {
   const { db, close } = await openDatabase(databaseUrl)
+  const people = await insertSignedIn(db, count, options)
+  await close()
+  return people
+}
+
+/** Inserts this many signed-in users in bulk, since that many sign-ins would take minutes. */
+export async function insertSignedIn(
+  db: Pick<Kysely<AuthTables>, 'insertInto'>,
+  count: number,
+  { issuer: { config, key }, role = 'user' }: Options,
+): Promise<SignedIn[]> {
   const now = config.now()
   const expiresAt = new Date(now.getTime() + 86_400_000)
   const people = Array.from({ length: count }, () => ({
@@ -65,7 +76,6 @@ export async function signIn(
     await db.insertInto('user').values(users).execute()
     await db.insertInto('session').values(sessions).execute()
   }
-  await close()
   const { jwt, session } = config.cookies
   return Promise.all(
     people.map(async ({ userId, sessionId, secret }) => {

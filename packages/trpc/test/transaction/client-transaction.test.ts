@@ -16,12 +16,13 @@ import * as sqliteCore from 'drizzle-orm/sqlite-core'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { testPostgres } from '../../../core/test/support/postgres.ts'
 import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 import { createPrisma } from './libraries.ts'
 import type { App, NoteTables } from './open-app.ts'
-import { openForTests, postgresUrl, STORES } from './stores.ts'
+import { openForTests, STORES } from './stores.ts'
 
 /** What the test runs in a call: before the locks, and inside the transaction after its write. */
 interface Script {
@@ -33,6 +34,8 @@ type Context<Db extends AuthDatabase> = Omit<DatabaseContext, 'db'> & {
   readonly script: Script
 }
 type Sensitive<Db extends AuthDatabase> = Context<Db> & SensitiveSessionContext
+
+const server = await testPostgres()
 
 /** A client, and the procedure that writes the note. */
 type Write = (session: SignedIn, script: Script, signal?: AbortSignal) => Promise<unknown>
@@ -63,8 +66,8 @@ function procedure<Db extends AuthDatabase>(
   }
 }
 
-async function onPostgres() {
-  const url = await postgresUrl()
+async function onPostgres(name: string) {
+  const url = await server.createDatabase(name)
   const app = await openForTests(url)
   const store = await openPostgresStore(url, { mapping })
   const pool = new Pool({ connectionString: url })
@@ -79,7 +82,7 @@ const CLIENTS: readonly { name: string; open(): Promise<{ app: App; write: Write
   {
     name: 'Drizzle on node-postgres',
     async open() {
-      const { app, pool, store } = await onPostgres()
+      const { app, pool, store } = await onPostgres('drizzle')
       const db = withAuthStore(drizzle({ client: pool }), store)
       const write = procedure(app, db, (ctx) =>
         ctx.transaction(async (tx) => {
@@ -93,7 +96,7 @@ const CLIENTS: readonly { name: string; open(): Promise<{ app: App; write: Write
   {
     name: 'Prisma on PostgreSQL',
     async open() {
-      const { app, url, store } = await onPostgres()
+      const { app, url, store } = await onPostgres('prisma')
       const db = withAuthStore(await createPrisma(url), store)
       const write = procedure(app, db, (ctx) =>
         ctx.transaction(async (tx) => {
@@ -107,7 +110,7 @@ const CLIENTS: readonly { name: string; open(): Promise<{ app: App; write: Write
   {
     name: "the app's Kysely on PostgreSQL",
     async open() {
-      const { app, pool, store } = await onPostgres()
+      const { app, pool, store } = await onPostgres('kysely')
       const kysely = new Kysely<NoteTables>({ dialect: new PostgresDialect({ pool }) })
       const write = procedure(app, withAuthStore(kysely, store), (ctx) =>
         ctx.transaction(async (trx) => {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -103,10 +104,11 @@ async function generatePrismaClient(): Promise<PrismaConstructor> {
   return PrismaClient
 }
 
-/** Generates `client/client.ts` from the schema, and returns its folder, which is removed after the tests. */
+/** Generates `client/client.ts` once per schema and run, and returns its folder. */
 export function generatePrisma(text: string = SCHEMA): string {
-  const directory = mkdtempSync(join(tmpdir(), 'sallyport-prisma-'))
-  afterAll(() => rmSync(directory, { recursive: true }))
+  const generated = join(tmpdir(), `sallyport-prisma-${createHash('sha256').update(text).digest('hex')}`)
+  if (existsSync(generated)) return generated
+  const directory = mkdtempSync(`${generated}-`)
   symlinkSync(NODE_MODULES, join(directory, 'node_modules'))
   const schema = join(directory, 'schema.prisma')
   writeFileSync(schema, text)
@@ -117,5 +119,11 @@ export function generatePrisma(text: string = SCHEMA): string {
     env,
     stdio: 'pipe',
   })
-  return directory
+  try {
+    renameSync(directory, generated)
+  } catch {
+    // Another process has just generated it.
+    rmSync(directory, { recursive: true })
+  }
+  return generated
 }

@@ -17,7 +17,7 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { type Kysely, sql } from 'kysely'
 import { createIssuer, type Issuer } from '../../../core/test/support/create-issuer.ts'
-import { type SignedIn, signIn } from '../revocation/signed-in-users.ts'
+import { insertSignedIn, type SignedIn } from '../revocation/signed-in-users.ts'
 
 /** The app's own tables. */
 export type NoteTables = { note: { id: string; text: string } }
@@ -67,7 +67,7 @@ export async function openApp(url: string, options: AppOptions = {}): Promise<Ap
     database,
     auth,
     async signIn(role = 'user') {
-      const [person] = await signIn(url, 1, { issuer, role })
+      const [person] = await insertSignedIn(db, 1, { issuer, role })
       if (person === undefined) throw new TypeError('One was expected')
       return person
     },
