@@ -124,7 +124,14 @@ test('ctx.db is the generated PrismaClient, and ctx.transaction has its transact
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'app.ts'), PRISMA_APP)
   const tsc = pathOf('../../node_modules/typescript/bin/tsc')
-  const running = promisify(execFile)(process.execPath, [tsc, '-p', folder, '--pretty', 'false'])
+  const running = promisify(execFile)(process.execPath, [
+    tsc,
+    '-p',
+    folder,
+    '--pretty',
+    'false',
+    '--singleThreaded',
+  ])
   const { stdout } = await running.catch((error: { stdout: string }) => error)
   // `tsc` checks the sources of the library elsewhere.
   expect(stdout.split('\n').filter((line) => line.includes('app.ts'))).toEqual([])

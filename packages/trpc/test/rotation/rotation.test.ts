@@ -10,7 +10,7 @@ import { BASE_URL, callMe, startLoad } from './load.ts'
 import { createUsers } from './users.ts'
 
 /** `pnpm test:rotation` runs 20. */
-const ROTATIONS = Number(process.env.ROTATIONS ?? 3)
+const ROTATIONS = Number(process.env.ROTATIONS ?? 2)
 const USERS = 6
 /** `pnpm test` leaves a processor for other tests. */
 const PAUSE_MS = process.env.ROTATIONS === undefined ? 15 : 3

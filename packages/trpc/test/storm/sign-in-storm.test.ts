@@ -4,7 +4,7 @@ import { type Answer, type Attempt, tryInBatch, tryOverHttp } from './attempts.t
 import { EMAIL, type Nodes, PASSWORD, startNodes } from './start-nodes.ts'
 
 /** `pnpm test:storm` makes 2,000, in full batches. */
-const ATTEMPTS = Number(process.env.SIGN_INS ?? 480)
+const ATTEMPTS = Number(process.env.SIGN_INS ?? 160)
 const SEED = process.env.STORM_SEED ?? 'sallyport'
 /** The address limit is one batch, so a storm on one account reaches the account's limit. */
 const LIMITS = { account: 10, address: 20 }

@@ -47,12 +47,16 @@ const CASES = [
  */
 export function checkWrongContexts(
   tsc: string,
-  { folder, config }: { readonly folder: string; readonly config: object },
+  {
+    folder,
+    config,
+    flags = [],
+  }: { readonly folder: string; readonly config: object; readonly flags?: readonly string[] },
 ): void {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...config, files: ['app.ts'] }))
   writeFileSync(join(folder, 'app.ts'), PREAMBLE + CASES.map(({ code }) => code).join('\n'))
-  const errors = compile(tsc, folder)
+  const errors = compile([tsc, '-p', folder, '--pretty', 'false', ...flags], folder)
   const firstLine = PREAMBLE.split('\n').length
   const messages = CASES.map((_case, index) => errors.get(firstLine + index) ?? '')
   const hints = messages.map((message) =>
@@ -69,8 +73,7 @@ export function checkWrongContexts(
 }
 
 /** Returns the errors of the file by line. */
-function compile(tsc: string, folder: string): Map<number, string> {
-  const args = [tsc, '-p', folder, '--pretty', 'false']
+function compile(args: readonly string[], folder: string): Map<number, string> {
   const { stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
   const errors = stdout.split(/^(?=\S)/m).filter((error) => error !== '')
   return new Map(errors.map((error) => [Number(/app\.ts\((\d+),/.exec(error)?.[1]), error]))

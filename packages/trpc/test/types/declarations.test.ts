@@ -47,14 +47,17 @@ export const projectProcedure = protectedProcedure.use(requirePermission({ proje
 export const appRouter = t.router({ session: protectedProcedure.query(({ ctx }) => ctx.session) })
 `
 
-test('an app that emits declarations may export what the guides declare', () => {
-  const { errors } = emitDeclarations({ 'auth.ts': OWN_DEFINITION })
+const { errors, read } = emitDeclarations({
+  'auth.ts': OWN_DEFINITION,
+  'guard.ts': GUARD,
+  'procedures.ts': PROCEDURES,
+})
+
+test('an app that emits declarations may export what the guides declare, with Better Auth too', () => {
   expect(errors).toBe('')
 })
 
-test('with Better Auth too, and declarations of procedures have no type of its options', () => {
-  const { errors, read } = emitDeclarations({ 'guard.ts': GUARD, 'procedures.ts': PROCEDURES })
-  expect(errors).toBe('')
+test('declarations of procedures have no type of the options of Better Auth', () => {
   expect(read('procedures.d.ts')).toContain('impersonatedBy')
   expect(read('procedures.d.ts')).not.toContain('better-auth')
 })
@@ -78,7 +81,7 @@ function emitDeclarations(files: Readonly<Record<string, string>>) {
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
-  const args = [tsc, '-p', folder, '--pretty', 'false']
+  const args = [tsc, '-p', folder, '--pretty', 'false', '--singleThreaded']
   const { stdout: errors } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
   return { errors, read: (name: string) => readFileSync(join(folder, 'out', name), 'utf8') }
 }
