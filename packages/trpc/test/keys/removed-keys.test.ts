@@ -1,9 +1,13 @@
 import { keysVersion } from '@sallyport/core/internal/server'
-import { describe, expect, type TestContext, test } from 'vitest'
+import { afterAll, describe, expect, type TestContext, test } from 'vitest'
+import { hostSallyport } from '../../../core/test/support/host-sallyport.ts'
 import { type KeyFileServer, startKeyFileServer } from '../support/key-file-server.ts'
 import { type Browser, ENDED, OPEN, openBrowser, standingOf } from '../support/open-browser.ts'
 import { soon } from '../support/soon.ts'
 import { callOverHttp, openSocket } from '../support/wire.ts'
+
+const host = hostSallyport()
+afterAll(host.stop)
 
 /** Returns the id of the signing key. */
 const active = (server: KeyFileServer) => server.keyFile.signingKeys.active.kid
@@ -41,7 +45,7 @@ async function expectEnded(server: KeyFileServer, browser: Browser): Promise<voi
 const withServer =
   (run: (server: KeyFileServer) => Promise<void>) =>
   async ({ onTestFinished }: TestContext): Promise<void> => {
-    const server = await startKeyFileServer()
+    const server = await startKeyFileServer(host)
     onTestFinished(server.close)
     await run(server)
   }

@@ -28,7 +28,7 @@ import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
 import { createTestClock } from '../../../core/src/testing/instruments.ts'
-import { sallyport } from './sallyport.ts'
+import type { SallyportHost } from '../../../core/test/support/host-sallyport.ts'
 
 /** A signed-in browser. */
 export interface SignedIn {
@@ -48,7 +48,7 @@ export interface KeyFileServer {
   /** Signs up a user, with a JWT of the current signing key. */
   signIn(): Promise<SignedIn>
   /** Runs a `sallyport keys` command on the key file. */
-  keys(command: string, ...args: string[]): Promise<string>
+  keys(command: string, ...args: string[]): Promise<void>
   /** Edits the file's keys by hand. */
   edit(change: (keys: readonly StoredKey[]) => readonly StoredKey[]): void
   close(): Promise<void>
@@ -75,8 +75,8 @@ const router = t.router({
   }),
 })
 
-/** Starts the app on a free port. */
-export async function startKeyFileServer(): Promise<KeyFileServer> {
+/** Starts the app on a free port. The host runs the commands. */
+export async function startKeyFileServer(host: SallyportHost): Promise<KeyFileServer> {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
   const path = join(directory, 'keys.json')
   const clock = createTestClock()
@@ -109,7 +109,11 @@ export async function startKeyFileServer(): Promise<KeyFileServer> {
     config,
     keyFile,
     clock,
-    keys: (command, ...args) => sallyport('keys', command, '--key-file', path, ...args),
+    async keys(command, ...args) {
+      const call = ['keys', command, '--key-file', path, ...args]
+      const { code, stderr } = await host.run(call, { cwd: directory })
+      if (code !== 0) throw new Error(stderr)
+    },
     async signIn() {
       const now = clock.now()
       const email = `${crypto.randomUUID()}@example.com`
