@@ -8,7 +8,7 @@ import { createState, type State, stateBefore } from './state.ts'
 import { createKeys } from './tokens.ts'
 import { createWays, openSocket, type Socket } from './ways.ts'
 
-/** `pnpm test:paths` tries 5,000. The first 87 contain every single difference. */
+/** `pnpm test:paths` tries 5,000. The first 86 contain every single difference. */
 const STATES = Number(process.env.STATES ?? 90)
 const IS_LONG_RUN = process.env.STATES !== undefined
 const SEED = process.env.PATHS_SEED ?? 'sallyport'
