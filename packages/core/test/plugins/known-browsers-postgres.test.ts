@@ -1,28 +1,35 @@
-import { setTimeout } from 'node:timers/promises'
+import type { AuthPlugin } from '@sallyport/core/auth'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openBrowser } from '../support/open-browser.ts'
 import { startPostgresAuth } from '../support/postgres-auth.ts'
+import { until } from '../support/until.ts'
 
-/** Runs between the commit of a session and the transaction that remembers its browser. */
-let afterSession = async (_userId: string) => {}
-const auth = await startPostgresAuth({
-  async onEvent(event) {
-    if (event.type === 'session.created') await afterSession(event.userId)
+/** Runs in the transaction that creates a session. */
+let beforeCommit = async (_userId: string) => {}
+const plugin: AuthPlugin = {
+  id: 'test',
+  async onChange(event) {
+    if (event.type === 'session.created') await beforeCommit(event.userId)
   },
-})
+}
+const auth = await startPostgresAuth({ plugins: [plugin] })
 
 test('a browser whose session is about to end is not remembered', async () => {
-  const { userId, email } = await auth.createUser()
-  const locked = Promise.withResolvers<void>()
-  let ending: Promise<void> | undefined
-  afterSession = () => {
+  const { email } = await auth.createUser()
+  const isWaiting = async () => {
+    const { rows } = await sql`select from pg_stat_activity where wait_event_type = 'Lock'`.execute(auth.db)
+    return rows.length > 0
+  }
+  let ending: Promise<unknown> | undefined
+  // Gets the lock of the user before the transaction that remembers the browser.
+  beforeCommit = async (userId) => {
     ending = auth.db.transaction().execute(async (trx) => {
       await trx.selectFrom('user').select('id').where('id', '=', userId).forNoKeyUpdate().execute()
       await trx.deleteFrom('session').where('userId', '=', userId).execute()
-      locked.resolve()
-      await setTimeout(200)
+      await until(isWaiting)
     })
-    return locked.promise
+    await until(isWaiting)
   }
   expect((await openBrowser(auth).signIn(email)).status).toBe('200')
   await ending
