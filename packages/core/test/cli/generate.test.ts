@@ -6,7 +6,7 @@ import { type Run, runSallyport } from '../support/run-sallyport.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { writeApp } from '../support/write-app.ts'
 
-// Every call is a process. Run as many in parallel as there are processors.
+// Many calls are processes. Run as many in parallel as there are processors.
 const test = sequential.concurrent
 
 const directory = temporaryDirectory()
@@ -18,17 +18,14 @@ const WROTE = 'wrote src/generated/database.ts\n'
 const appWith = (files: Readonly<Record<string, string | null>>) =>
   writeApp(directory, { 'src/auth.ts': `export default ${DEFINITION}`, ...files })
 
-const generate = (
-  cwd: string,
-  args: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Run> => runSallyport(['generate', ...args], { cwd, env })
+const generate = (cwd: string, args: readonly string[] = []): Promise<Run> =>
+  runSallyport(['generate', ...args], { cwd })
 
 const host = hostSallyport()
 afterAll(host.stop)
 
-/** Runs in a process that the calls share: for calls that load no definition. */
-const reject = (cwd: string, args: readonly string[]): Promise<Run> =>
+/** Runs in a process that the calls share, which loads each module once. */
+const generateInHost = (cwd: string, args: readonly string[] = []): Promise<Run> =>
   host.run(['generate', ...args], { cwd })
 
 const generated = (root: string, path = 'src/generated/database.ts'): string =>
@@ -45,7 +42,7 @@ describe('sallyport generate', () => {
     expect(file).toContain('"nickname": {\n      "type": "text"')
     expect(file).toContain('"nickname": string | null')
     const { ino } = statSync(join(root, 'src/generated/database.ts'))
-    expect(await generate(root)).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
+    expect(await generateInHost(root)).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
     expect(generated(root)).toBe(file)
     expect(statSync(join(root, 'src/generated/database.ts')).ino).toBe(ino)
   })
@@ -64,7 +61,7 @@ describe('sallyport generate', () => {
   test('writes the file that --out names', async ({ expect }) => {
     const root = appWith({ 'lib/definition.mts': `export default ${DEFINITION}` })
     const args = ['--auth', './lib/definition.mts', '--out', 'lib/made/tables.ts']
-    expect(await generate(root, args)).toMatchObject({ code: 0, stderr: '' })
+    expect(await generateInHost(root, args)).toMatchObject({ code: 0, stderr: '' })
     expect(generated(root, 'lib/made/tables.ts')).toContain('nickname')
     expect(existsSync(join(root, 'src/generated'))).toBe(false)
   })
@@ -95,14 +92,14 @@ describe('sallyport generate', () => {
 
   test('looks for other modules beside auth.ts, unless they are in src', async ({ expect }) => {
     const root = writeApp(directory, { 'auth.ts': '', 'src/context.ts': '' })
-    const { stdout } = await runSallyport(['doctor', '--help'], { cwd: root })
+    const { stdout } = await host.run(['doctor', '--help'], { cwd: root })
     const defaults = [...stdout.matchAll(/default:\s+"([\w/-]+\.ts)"/g)].map(([, path]) => path)
     expect(defaults).toEqual(expect.arrayContaining(['auth.ts', 'server.ts', 'src/context.ts']))
   })
 
   test('a failure leaves no folder behind', async ({ expect }) => {
     const root = writeApp(directory, { 'package.json': '{ "type": "module" }' })
-    const { code, stderr } = await generate(root)
+    const { code, stderr } = await generateInHost(root)
     expect(code).toBe(1)
     expect(stderr).toContain("src/auth.ts doesn't exist")
     expect(readdirSync(root)).toEqual(['package.json'])
@@ -127,7 +124,7 @@ describe("doesn't replace a file that it didn't write", () => {
     ['an empty file', 'src/database.ts', ''],
   ] as const)('%s', async ([, path, text], { expect }) => {
     const root = appWith({ [path]: text })
-    expect(await reject(root, ['--out', path])).toEqual({
+    expect(await generateInHost(root, ['--out', path])).toEqual({
       code: 1,
       stdout: '',
       stderr: `${path} was not written by "sallyport generate". Move it, or pass --out.\n`,
@@ -139,8 +136,8 @@ describe("doesn't replace a file that it didn't write", () => {
 describe('sallyport generate --check', () => {
   test('exits with 1 if the file differs, and writes nothing', async ({ expect }) => {
     const root = appWith({})
-    await generate(root)
-    expect(await generate(root, ['--check'])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
+    await generateInHost(root)
+    expect(await generateInHost(root, ['--check'])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
     const before = generated(root)
     writeFileSync(join(root, 'src/auth.ts'), `export default { plugins: [] }`)
     expect(await generate(root, ['--check'])).toEqual({
@@ -155,9 +152,9 @@ describe('sallyport generate --check', () => {
     expect,
   }) => {
     const root = appWith({ 'src/auth.ts': `import './generated/database.ts'\nexport default ${DEFINITION}` })
-    await generate(root)
+    await generateInHost(root)
     rmSync(join(root, 'src/generated/database.ts'))
-    expect(await reject(root, ['--check'])).toEqual({
+    expect(await generateInHost(root, ['--check'])).toEqual({
       code: 1,
       stdout: '',
       stderr: 'src/generated/database.ts is missing. Run "sallyport generate".\n',
@@ -167,9 +164,9 @@ describe('sallyport generate --check', () => {
 
   test('ignores different line endings', async ({ expect }) => {
     const root = appWith({})
-    await generate(root)
+    await generateInHost(root)
     writeFileSync(join(root, 'src/generated/database.ts'), generated(root).replaceAll('\n', '\r\n'))
-    expect(await generate(root, ['--check'])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
+    expect(await generateInHost(root, ['--check'])).toEqual({ code: 0, stdout: 'up to date\n', stderr: '' })
   })
 })
 
@@ -198,7 +195,7 @@ describe("exits with 1 and writes nothing if the definition can't be loaded", ()
     },
   ])('$fault', async ({ module, said }, { expect }) => {
     const root = appWith({ 'src/auth.ts': module, 'src/other.ts': '' })
-    const { code, stdout, stderr } = await reject(root, [])
+    const { code, stdout, stderr } = await generateInHost(root)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr.trimEnd()).toMatch(said)
     expect(readdirSync(join(root, 'src')).filter((name) => name !== 'auth.ts')).toEqual(['other.ts'])
@@ -206,9 +203,9 @@ describe("exits with 1 and writes nothing if the definition can't be loaded", ()
 
   test('keeps the existing file if the path of the definition is wrong', async ({ expect }) => {
     const root = appWith({})
-    await generate(root)
+    await generateInHost(root)
     const before = generated(root)
-    expect(await reject(root, ['--auth', 'src/aut.ts'])).toMatchObject({ code: 1, stdout: '' })
+    expect(await generateInHost(root, ['--auth', 'src/aut.ts'])).toMatchObject({ code: 1, stdout: '' })
     expect(generated(root)).toBe(before)
   })
 
@@ -224,7 +221,7 @@ describe('exits with 2 for invalid arguments', () => {
     { args: ['--force'], message: 'unknown option' },
     { args: ['src/auth.ts'], message: 'too many arguments' },
   ])('$args', async ({ args, message }, { expect }) => {
-    const { code, stdout, stderr } = await reject(directory, args)
+    const { code, stdout, stderr } = await generateInHost(directory, args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
   })

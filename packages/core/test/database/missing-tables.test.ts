@@ -19,7 +19,7 @@ const { config, signingKeys } = await createIssuer({ now: clock.now })
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] })
 const TABLES = ['audit', 'rate_limit', 'challenge', 'service_token', 'service_call'] as const
 
-describe.each(await databaseKinds())('$name', ({ name, create }) => {
+describe.each(await databaseKinds({}, { poolSize: 2 }))('$name', ({ name, create }) => {
   const isSqlite = name === 'SQLite'
   const tables = isSqlite ? TABLES : [...TABLES, 'revocation_log' as const]
   let database: TestDatabase

@@ -7,7 +7,7 @@ import { drizzleFile } from '../../src/cli/generate/drizzle-file.ts'
 import { schemaTables } from '../../src/cli/generate/schema-tables.ts'
 import type { Tables } from '../../src/database/schema/table.ts'
 import { createIssuer } from '../support/create-issuer.ts'
-import { databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
+import { sqliteKind, type TestDatabase } from '../support/database-kinds.ts'
 import { type DrizzleApp, drizzleApp } from '../support/drizzle-app.ts'
 import { hostApp, libraryTables } from '../support/host-tables.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 
 const { config, signingKeys } = await createIssuer()
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
-const [sqlite] = await databaseKinds()
+const sqlite = sqliteKind()
 
 /** The app's schema, in which our internal tables are missing. */
 async function schemaOf({ isChanged }: { isChanged: boolean }): Promise<string> {

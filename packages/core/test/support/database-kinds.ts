@@ -57,16 +57,18 @@ export function closeLater<Closable extends { close(): Promise<void> }>(opened: 
  * Returns the databases for `describe.each`. PostgreSQL uses one server per test file.
  *
  * @param settings added to its `postgresql.conf`
+ * @param options of each store: a small pool makes opening a store cheaper
  */
 export async function databaseKinds(
   settings?: Readonly<Record<string, string>>,
+  options?: PostgresOptions,
 ): Promise<[sqlite: DatabaseKind, postgres: DatabaseKind]> {
   const postgres = await testPostgres(settings)
-  return [sqliteKind(), postgresKind(postgres)]
+  return [sqliteKind(), postgresKind(postgres, options)]
 }
 
 /** Creates SQLite databases in a separate directory. */
-function sqliteKind(): DatabaseKind {
+export function sqliteKind(): DatabaseKind {
   const directory = temporaryDirectory()
   closeAfterAll()
   let files = 0

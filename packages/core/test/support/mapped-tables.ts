@@ -21,7 +21,7 @@ const SETTINGS = { timezone: 'Pacific/Kiritimati' }
 
 /** Returns every way of each database, for `describe.each`. */
 export async function encodings(): Promise<Encoding[]> {
-  const [sqlite, postgres] = await databaseKinds(SETTINGS)
+  const [sqlite, postgres] = await databaseKinds(SETTINGS, { poolSize: 2 })
   const iso = (moment: Date) => literal(moment.toISOString())
   const seconds = (moment: Date) => String(Math.floor(moment.getTime() / 1000))
   const milliseconds = (moment: Date) => String(moment.getTime())

@@ -1,11 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigurationError } from '@sallyport/core'
 import { openPostgres, openPostgresStore, type StoreMapping } from '@sallyport/core/postgres'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { databaseKinds, type OpenStore, type TestDatabase } from '../../support/database-kinds.ts'
+import { type OpenStore, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
+import { testPostgres } from '../../support/postgres.ts'
 import { inHours, literal, takeLog } from '../../support/stored-sessions.ts'
 import { until } from '../../support/until.ts'
 
-const [, kind] = await databaseKinds()
+// A small pool, because each connection costs time, and each test opens a store.
+const kind = postgresKind(await testPostgres(), { poolSize: 2 })
 const MAPPING: StoreMapping = {
   session: { columns: { lastAuthenticatedAt: null, version: 'version' } },
   user: { columns: { name: null, email: null } },
@@ -17,20 +20,24 @@ afterAll(() => warn.mockRestore())
 let database: TestDatabase
 let store: OpenStore
 
-/** An app's own tables, with a session of each user that a test ends. */
-beforeEach(async () => {
-  database = await kind.create()
-  await database.run(`
-    create table "user" (id text primary key, role text, banned boolean, "banExpires" timestamptz);
-    create table session (id text primary key, "userId" text, "expiresAt" timestamptz, version integer default 1);
-    insert into "user" (id) values ('ada'), ('eve');
-    insert into session (id, "userId", "expiresAt") values ('s1', 'ada', ${soon}), ('s2', 'eve', ${soon})`)
-  store = await database.openStore(MAPPING)
-  // The node listens now. Without the log, it can't read what was notified before.
-  await isReceived(`update "user" set role = 'user'`)
-})
+const TABLES = `
+  create table "user" (id text primary key, role text, banned boolean, "banExpires" timestamptz);
+  create table session (id text primary key, "userId" text, "expiresAt" timestamptz, version integer default 1);`
 
-afterEach(() => store.close())
+/** An app's own tables, with a session of each user that a test ends. */
+function useHost() {
+  beforeEach(async () => {
+    database = await kind.create()
+    await database.run(`${TABLES}
+      insert into "user" (id) values ('ada'), ('eve');
+      insert into session (id, "userId", "expiresAt") values ('s1', 'ada', ${soon}), ('s2', 'eve', ${soon})`)
+    store = await database.openStore(MAPPING)
+    // The node listens now. Without the log, it can't read what was notified before.
+    await isReceived(`update "user" set role = 'user'`)
+  })
+
+  afterEach(() => store.close())
+}
 
 /** Waits until a node receives what the statements change. */
 async function isReceived(statements: string, session = { sessionId: 's1', userId: 'ada' }) {
@@ -41,6 +48,8 @@ async function isReceived(statements: string, session = { sessionId: 's1', userI
 }
 
 describe('a migration of the app', () => {
+  useHost()
+
   test.each([
     ['changes the type of the id', 'alter table session alter column id type varchar(80)'],
     ['changes the type of userId', 'alter table session alter column "userId" type varchar(80)'],
@@ -85,6 +94,8 @@ describe('a migration of the app', () => {
 })
 
 describe('a statement of many rows', () => {
+  useHost()
+
   const insert = (count: number) =>
     database.run(`insert into session (id, "userId", "expiresAt")
       select 'n' || n, 'u' || n, now() + interval '1 day' from generate_series(1, ${count}) n`)
@@ -163,6 +174,8 @@ describe('a table that shares its rows with another', () => {
 })
 
 describe('without our tables', () => {
+  useHost()
+
   const writes = `
     insert into "user" (id) values ('new'); insert into session values ('s3', 'new', ${soon});
     update "user" set banned = true where id = 'eve'; delete from session where id = 's1'`
@@ -198,6 +211,8 @@ describe('without our tables', () => {
 })
 
 describe('the role of the app', () => {
+  useHost()
+
   test('needs no rights on our schema: the nodes receive its changes', async () => {
     await database.run(`create role host_app; grant select, delete, update on session, "user" to host_app`)
     for (const statement of [
@@ -250,6 +265,8 @@ describe('the role of the app', () => {
 })
 
 describe('installing', () => {
+  useHost()
+
   const triggers = () =>
     database.rows(
       'select pg_get_triggerdef(oid), tgenabled from pg_trigger where not tgisinternal order by tgname',
@@ -302,10 +319,7 @@ describe('installing', () => {
 
 test('installing waits for a long transaction only briefly, and other transactions go on', async () => {
   const app = await kind.create()
-  await app.run(`
-    create table "user" (id text primary key, role text, banned boolean, "banExpires" timestamptz);
-    create table session (id text primary key, "userId" text, "expiresAt" timestamptz, version integer default 1);
-    create extension dblink`)
+  await app.run(`${TABLES} create extension dblink`)
   await app.run(`select dblink_connect('long', ${literal(app.url)});
     select dblink_exec('long', 'begin; insert into session (id) values (1)')`)
   warn.mockClear()
@@ -316,6 +330,7 @@ test('installing waits for a long transaction only briefly, and other transactio
   })
   for (let writes = 0; !isOpen; writes++) {
     await app.run(`set local lock_timeout = '4s'; insert into session (id) values ('w${writes}')`)
+    await sleep(50)
   }
   expect(warn.mock.calls.map(([text]) => String(text))).toContainEqual(
     expect.stringContaining('A long transaction blocks the triggers'),
@@ -330,9 +345,7 @@ describe('without the rights to create our schema', () => {
   /** Creates a role that may only use the app's tables, and returns its URL. */
   async function createRole(name: string, privileges: string): Promise<{ url: string; app: TestDatabase }> {
     const app = await kind.create()
-    await app.run(`
-      create table "user" (id text primary key, role text, banned boolean, "banExpires" timestamptz);
-      create table session (id text primary key, "userId" text, "expiresAt" timestamptz, version integer default 1);
+    await app.run(`${TABLES}
       insert into "user" (id) values ('ada'); insert into session values ('s1', 'ada', ${soon});
       create role ${name} login password 'secret';
       grant ${privileges} on session, "user" to ${name}`)

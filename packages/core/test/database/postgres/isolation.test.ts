@@ -8,7 +8,6 @@ import type { AuthTransaction } from '../../../src/database/session-database.ts'
 import { lockUser } from '../../../src/lifecycle/locked-sessions.ts'
 import { setPassword } from '../../../src/plugins/email-password/accounts.ts'
 import { hashPassword } from '../../../src/plugins/email-password/password.ts'
-import { createPglite } from '../../support/pglite.ts'
 import { testPostgres } from '../../support/postgres.ts'
 import { startPostgresAuth } from '../../support/postgres-auth.ts'
 import { POSTGRES_CLIENTS } from '../../support/postgres-clients.ts'
@@ -40,19 +39,14 @@ test('a sign-in with the old password that waits for a password change fails', a
 const CLIENTS = {
   'a Pool of pg': POSTGRES_CLIENTS['a Pool of pg'],
   postgres: POSTGRES_CLIENTS.postgres,
-  async PGlite() {
-    const client = await createPglite()
-    await client.exec(`set default_transaction_isolation = 'repeatable read'`)
-    return { client, end: () => client.close() }
-  },
 }
 
 let databases = 0
 
 test.each(Object.entries(CLIENTS))('transactions with %s are read committed', async (_name, connect) => {
   const url = await server.createDatabase(`app_${databases++}`)
-  const { client, end } = await connect(url)
-  onTestFinished(async () => void (await end()))
+  const { client, end } = connect(url)
+  onTestFinished(() => end())
   const opened = await openPostgres({ pool: client })
   onTestFinished(opened.close)
   const level = sql<{ level: string }>`select current_setting('transaction_isolation') as level`

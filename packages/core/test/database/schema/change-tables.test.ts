@@ -11,7 +11,7 @@ import { testPostgres } from '../../support/postgres.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 import { until } from '../../support/until.ts'
 
-const kind = postgresKind(await testPostgres())
+const kind = postgresKind(await testPostgres(), { poolSize: 2 })
 
 /** Two attempts. */
 const OPTIONS = { statementTimeoutMs: 2_000 }
@@ -64,7 +64,10 @@ describe.each(CHANGES)('%s, while a transaction has read the tables', (_name, ch
       isOver = true
     })
     changing.catch(() => {})
-    while (!isOver) expect(await find()).not.toBeNull()
+    while (!isOver) {
+      expect(await find()).not.toBeNull()
+      await sleep(10)
+    }
     await expect(changing).rejects.toThrow(ConfigurationError)
     await expect(changing).rejects.toThrow('from pg_stat_activity')
   })

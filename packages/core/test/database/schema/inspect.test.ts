@@ -21,7 +21,7 @@ const warnings = () =>
     .filter((text) => !String(text).includes('has loaded'))
     .join('\n')
 
-const kinds = await databaseKinds()
+const kinds = await databaseKinds({}, { poolSize: 2 })
 
 describe.each(kinds)('the inspection in $name', (kind) => {
   const isSqlite = kind.name === 'SQLite'

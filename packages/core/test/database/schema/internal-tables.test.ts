@@ -5,7 +5,7 @@ import { databaseKinds } from '../../support/database-kinds.ts'
 import { literal, storeSession, takeLog } from '../../support/stored-sessions.ts'
 import { until } from '../../support/until.ts'
 
-const kinds = await databaseKinds()
+const kinds = await databaseKinds({}, { poolSize: 2 })
 const LIMIT = { points: 1, duration: 60 }
 
 /** The table of Better Auth's rate limits with `storage: 'database'`, and an app's own audit trail. */

@@ -30,7 +30,7 @@ const definition = defineAuth({
 })
 const columns = columnsOf(definition)
 
-const kinds = await databaseKinds()
+const kinds = await databaseKinds({}, { poolSize: 2 })
 const toSnake = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 describe.each(kinds)('our endpoints on the snake_case tables of an app, $name', async (kind) => {

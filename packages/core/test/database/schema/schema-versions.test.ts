@@ -34,7 +34,7 @@ const NOTES = {
   },
 } satisfies Migrations
 
-describe.each(await databaseKinds())('$name', ({ name, create }) => {
+describe.each(await databaseKinds({}, { poolSize: 2 }))('$name', ({ name, create }) => {
   /** Opens a database that a later release migrated. */
   async function openAhead(migrations: Migrations): Promise<{ database: TestDatabase; later: OpenDatabase }> {
     const database = await create()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { databaseKinds } from '../../support/database-kinds.ts'
+import { sqliteKind } from '../../support/database-kinds.ts'
 
-const [kind] = await databaseKinds()
+const kind = sqliteKind()
 
 test('a start that finds everything waits for no other process', async () => {
   const database = await kind.create()

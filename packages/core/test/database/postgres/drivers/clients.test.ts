@@ -4,6 +4,7 @@ import { neon } from '@neondatabase/serverless'
 import { ConfigurationError, type SessionKey } from '@sallyport/core'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres, openPostgresStore } from '@sallyport/core/postgres'
+import { sql } from 'kysely'
 import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -113,14 +114,18 @@ test('opening a new database prints no notices, which `postgres` logs by default
   expect(notices).toEqual([])
 })
 
-test('PGlite delivers revocations, and rolls a failed transaction back', async () => {
+test('PGlite delivers revocations, rolls a failed transaction back, and is read committed', async () => {
   const pool = await createPglite()
+  await pool.exec(`set default_transaction_isolation = 'repeatable read'`)
   const opened = await openPostgres({ pool })
   const run = async (sql: string) => void (await pool.exec(sql))
   const eve = await storeSession({ run })
   const listener = vi.fn<() => void>()
   onTestFinished(opened.revocations.subscribe(eve, listener))
+  const level = sql<{ level: string }>`select current_setting('transaction_isolation') as level`
+  const levels: unknown[] = []
   const failed = opened.db.transaction().execute(async (trx) => {
+    levels.push(...(await level.execute(trx)).rows)
     await trx.deleteFrom('session').execute()
     throw new Error('undone')
   })
@@ -129,7 +134,11 @@ test('PGlite delivers revocations, and rolls a failed transaction back', async (
   await opened.db
     .transaction()
     .setIsolationLevel('serializable')
-    .execute((trx) => trx.deleteFrom('session').execute())
+    .execute(async (trx) => {
+      levels.push(...(await level.execute(trx)).rows)
+      await trx.deleteFrom('session').execute()
+    })
+  expect(levels).toEqual([{ level: 'read committed' }, { level: 'serializable' }])
   expect(await opened.sessions.findSession(eve)).toBeNull()
   await eventually(() => expect(listener).toHaveBeenCalled())
   await opened.close()
