@@ -93,7 +93,7 @@ export function parseSet(jwks: unknown, setting: string): { keys: JsonObject[]; 
     const prefix = setting.replace(/(SIGNING_KEYS|JWKS)$/, '')
     const command = `${CREATE}${prefix && ` --prefix ${prefix}`}`
     throw new ConfigurationError(
-      `${setting} is not set. Load your .env file, or run \`${command} --env .env --create\`.`,
+      `${setting} is not set. Load .env, or run \`${command} --env .env --create\`.`,
     )
   }
   const set = typeof jwks === 'string' ? parseText(jwks, setting) : jwks

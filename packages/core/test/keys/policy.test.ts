@@ -46,7 +46,7 @@ describe("rejects a value that isn't a JWK Set", () => {
     [
       'nothing',
       undefined,
-      'JWKS is not set. Load your .env file, or run `npx sallyport keys create --env .env --create`.',
+      'JWKS is not set. Load .env, or run `npx sallyport keys create --env .env --create`.',
     ],
     ['null', null, notASet],
     ['an empty text', '', `${notJson}: it is empty. ${cure}`],

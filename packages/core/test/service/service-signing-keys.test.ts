@@ -19,7 +19,7 @@ describe('the keys of a service', () => {
     [
       'missing',
       undefined,
-      'SERVICE_SIGNING_KEYS is not set. Load your .env file, or run `npx sallyport keys create --prefix SERVICE_ --env .env --create`.',
+      'SERVICE_SIGNING_KEYS is not set. Load .env, or run `npx sallyport keys create --prefix SERVICE_ --env .env --create`.',
     ],
     ['no keys', '{}', 'SERVICE_SIGNING_KEYS must be a JWK Set: { "keys": [ ... ] }'],
     ['a number', 1, 'SERVICE_SIGNING_KEYS must be a JWK Set: { "keys": [ ... ] }'],
