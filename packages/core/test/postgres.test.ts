@@ -108,6 +108,12 @@ test('a node has its pool, two connections for lookups, and one that listens', a
 })
 
 describe('a statement', () => {
+  test('of the app is planned as PostgreSQL chooses, so its values can count', async () => {
+    const { db } = await open()
+    const { rows } = await sql`show plan_cache_mode`.execute(db)
+    expect(rows).toEqual([{ plan_cache_mode: 'auto' }])
+  })
+
   beforeEach(async () => {
     const hand = await connectByHand()
     await hand.query(

@@ -63,10 +63,10 @@ export async function urlDriver(
       await super.connect()
       try {
         const statement = primaryStatement(this, this.#isLookup)
-        const checked = this.query<{ standby: boolean; plans: string | null }>(statement)
+        const checked = this.query<{ standby: boolean; direct: boolean }>(statement)
         const { rows } = await withDeadline(checked, connectTimeoutMs)
         checkPrimaryRow(rows[0])
-        this.isPooled = rows[0]?.plans !== 'force_generic_plan'
+        this.isPooled = rows[0]?.direct !== true
       } catch (error) {
         void this.end()
         throw error
@@ -116,15 +116,16 @@ interface PrimaryConfig extends ClientConfig {
 }
 
 /**
- * Also stops the planner from planning each lookup again: it assumes ten keys, and planning costs more than
- * running it. A lookup from which row-level security would hide rows fails, instead of finding no session.
+ * Lookups: also stops the planner from planning each one again, because it assumes ten keys, and planning costs
+ * more than running it. A lookup from which row-level security would hide rows fails, instead of finding no
+ * session.
  */
 function primaryStatement(client: Client, isLookup: boolean): string {
   const pid = 'processID' in client && typeof client.processID === 'number' ? client.processID : 0
   const set = (name: string, value: string) =>
-    `case when pg_backend_pid() = ${pid} then set_config('${name}', '${value}', false) end`
-  return `select pg_is_in_recovery() as standby, ${set('plan_cache_mode', 'force_generic_plan')} as plans
-    ${isLookup ? `, ${set('row_security', 'off')}` : ''}`
+    `, case when pg_backend_pid() = ${pid} then set_config('${name}', '${value}', false) end`
+  const settings = set('plan_cache_mode', 'force_generic_plan') + set('row_security', 'off')
+  return `select pg_is_in_recovery() as standby, pg_backend_pid() = ${pid} as direct${isLookup ? settings : ''}`
 }
 
 async function loadPg() {
