@@ -4,7 +4,6 @@ import { columnsOf } from '@sallyport/core/internal/auth'
 import { AUTH_PATH, CLIENT_HEADER, ENDPOINTS, type Route } from '@sallyport/core/internal/protocol'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
-import { sql } from 'kysely'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { withOwnTables as withEmailCodes } from '../../src/plugins/email-code/tables.ts'
 import { withOwnTables as withFlows } from '../../src/plugins/oauth/tables.ts'
@@ -23,6 +22,7 @@ import { everyPasswordOption, startEveryPlugin } from '../support/every-plugin.t
 import { cookieChanges } from '../support/requests.ts'
 import { serveInterrupted } from '../support/serve-interrupted.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 
 const everyPlugin = await startEveryPlugin()
 
@@ -56,38 +56,9 @@ async function createDown(sessions?: SessionStore): Promise<Auth> {
 
 type TestAuth = typeof auth
 
-/** A rate limit rejects more than ten changes of one session. */
-const SCENES_PER_SESSION = 5
-
-/**
- * Returns a function that creates the users, after all others were deleted. Signing in takes most of the
- * time of a test, so a few tests in a row start with the same rows.
- */
-async function sceneMaker(on: TestAuth): Promise<() => Promise<Scene>> {
-  const run = (statement: string) => sql.raw(statement).execute(on.db)
-  const tables = ['user', 'account', 'session']
-  for (const table of tables) await run(`create temp table first_${table} as select * from ${table}`)
-  let scene: Scene | undefined
-  let uses = 0
-  return async () => {
-    if (scene !== undefined && uses++ < SCENES_PER_SESSION) {
-      for (const table of tables) await run(`insert into ${table} select * from first_${table}`)
-      return scene
-    }
-    uses = 1
-    const [ada, bob, root] = [await createPerson(on), await createPerson(on), await createPerson(on, 'admin')]
-    for (const table of tables) {
-      await run(`delete from first_${table}`)
-      await run(`insert into first_${table} select * from ${table}`)
-    }
-    scene = { auth: on, ada, bob, root }
-    return scene
-  }
-}
-
 /** The auth server that receives the calls, and the one where its users exist. */
-const HERE = { on: auth, handler: auth.handler, createScene: await sceneMaker(auth) }
-const ELSEWHERE = { on: onFile, createScene: await sceneMaker(onFile) }
+const HERE = { on: auth, handler: auth.handler, makeUser: await createUserMaker(auth) }
+const ELSEWHERE = { on: onFile, makeUser: await createUserMaker(onFile) }
 const STAGES: Partial<Record<Situation, typeof HERE>> = {
   'database down': { ...ELSEWHERE, handler: (await createDown()).handler },
   'database down once authorized': {
@@ -128,9 +99,18 @@ function request({ method, path, browserCookie }: RequestTo, call: Call): Reques
   })
 }
 
-async function createPerson(on: TestAuth, role?: string): Promise<Person> {
-  const user = await on.createUser({ ...(role !== undefined && { role }) })
-  return { ...user, ...(await on.signIn(user)) }
+async function createPerson(on: TestAuth, user: MadeUser): Promise<Person> {
+  return { ...user, ...(await on.signIn({ userId: user.userId })) }
+}
+
+async function createScene({ on, makeUser }: typeof HERE): Promise<Scene> {
+  const [ada, bob, root] = [await makeUser(), await makeUser(), await makeUser('admin')]
+  return {
+    auth: on,
+    ada: await createPerson(on, ada),
+    bob: await createPerson(on, bob),
+    root: await createPerson(on, root),
+  }
 }
 
 /** Sets up a situation and returns the call to send. */
@@ -214,7 +194,7 @@ describe('every endpoint in every situation', () => {
     const stage = STAGES[situation] ?? HERE
     const { handler } = stage
     on = stage.on
-    const scene = await stage.createScene()
+    const scene = await createScene(stage)
     const call = await SITUATIONS[situation](scene, on, endpoint)
     const { revocations } = on.database
     const [before, revision] = [await dumpTables(on), revocations.revision]
@@ -256,13 +236,12 @@ describe('every endpoint as a method of auth.api', () => {
   afterEach(() => clear(auth))
 
   test.each(NAMES)('%s returns the same members, and headers if it sets cookies', async (name) => {
-    const scene = await HERE.createScene()
+    const [scene, another] = [await createScene(HERE), await createScene(HERE)]
     const endpoint = { ...ENDPOINTS[name], ...ENDPOINT_CASES[name] }
     const isForVisitors = endpoint.answers.user === '409 ALREADY_SIGNED_IN'
     const prepare = isForVisitors ? SITUATIONS.anonymous : async (of: Scene) => valid(of, endpoint)
     const overHttp = await auth.handler(request(endpoint, await prepare(scene, auth, endpoint)))
-    await clear(auth)
-    const { input, cookie } = await prepare(await HERE.createScene(), auth, endpoint)
+    const { input, cookie } = await prepare(another, auth, endpoint)
     const methods: Record<string, unknown> = { ...auth.api }
     const method = methods[name]
     if (typeof method !== 'function') throw new TypeError(`No method ${name}`)
@@ -281,7 +260,7 @@ describe("a caller without permission learns nothing about an endpoint's input",
   afterEach(() => clear(auth))
 
   test.each(NOT_FOR_ANYONE)('%s', async (name) => {
-    const { bob } = await HERE.createScene()
+    const { bob } = await createScene(HERE)
     const { caller, answers } = ENDPOINT_CASES[name]
     const strangers = caller === 'root' ? [undefined, bob.cookie] : [undefined]
     for (const cookie of strangers) {
@@ -342,7 +321,7 @@ describe('a caller who is no longer authorized changes nothing', async () => {
         .map(([what, interruption]) => ({ name, what, ...interruption })),
     ),
   )('$name, $what meanwhile: $answer', async ({ name, answer, interruption }) => {
-    const scene = await HERE.createScene()
+    const scene = await createScene(HERE)
     const endpoint = { ...ENDPOINTS[name], ...ENDPOINT_CASES[name] }
     const call = await valid(scene, endpoint)
     let before = await dumpTables(auth)
