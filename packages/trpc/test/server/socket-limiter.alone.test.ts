@@ -116,11 +116,12 @@ describe('a frame', () => {
     expect(done).toEqual(['ping', 'terminate'])
   })
 
-  test.each(['ping', 'pong'])('of a %s opens no call', (event) => {
-    const { limiter, done, state } = open()
+  test.each(['ping', 'pong'])('of a %s counts, and opens no call', (event) => {
+    const { limiter, done, state } = open({ framesPer100Ms: 1 })
     limiter.emit(event, [Buffer.from(QUERY)])
-    expect(done).toEqual([`${event} ${QUERY}`])
     expect(state()).toEqual({ calls: false, open: false })
+    limiter.emit(event, [])
+    expect(done).toEqual([`${event} ${QUERY}`, 'pause'])
   })
 })
 
