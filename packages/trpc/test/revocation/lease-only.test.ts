@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createRandom } from '../../../core/test/hostile/random.ts'
+import { createDeck, createRandom } from '../../../core/test/hostile/random.ts'
 import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { startQuietProxy } from '../../../core/test/support/quiet-proxy.ts'
 import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
@@ -63,11 +63,13 @@ describe('lease-only mode', () => {
     const [here, there] = nodes
     const issuer = await issuing
     const people = await signInByEveryMethod(database.url, LIVE_STREAMS, { issuer, world, random })
+    const [drawStream, drawKind] = [createDeck(STREAMS, random), createDeck(KINDS, random)]
     const watchers = await Promise.all(
       people.map(async (person) => {
-        const stream = await random.pick(STREAMS).open(there, person)
+        const kind = drawKind()
+        const stream = await drawStream().open(there, person)
         expect(await stream.begun).toEqual(ACCEPTED)
-        return { person, stream, kind: random.pick(KINDS) }
+        return { person, stream, kind }
       }),
     )
     const ended = await Promise.all(

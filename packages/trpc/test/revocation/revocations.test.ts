@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createRandom } from '../../../core/test/hostile/random.ts'
+import { createDeck, createRandom } from '../../../core/test/hostile/random.ts'
 import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import { ACCEPTED } from './answer.ts'
@@ -17,7 +17,7 @@ import { type SignedIn, signIn, signInAdmin } from './signed-in-users.ts'
 import { type Nodes, startNodes } from './start-nodes.ts'
 
 /** For both databases together. `pnpm test:revocation` runs 10,000. */
-const REVOCATIONS = Number(process.env.REVOCATIONS ?? 20) / DATABASES.length
+const REVOCATIONS = Number(process.env.REVOCATIONS ?? 30) / DATABASES.length
 /** `pnpm test:revocation` opens 1,000, and makes 1,000 calls a second at the same time. */
 const LIVE_STREAMS = Number(process.env.STREAMS ?? 20)
 const CALLS_PER_SECOND = LIVE_STREAMS >= 1_000 ? 1_000 : 50
@@ -67,12 +67,14 @@ describe.each(DATABASES)('$engine, two nodes', ({ engine, share }) => {
     const [here, there] = nodes
     const people = await signInByEveryMethod(database.url, LIVE_STREAMS, { issuer, world, random })
     const revokers = createRandom(`${SEED} revokers`)
+    const [drawStream, drawKind] = [createDeck(STREAMS, random), createDeck(KINDS, random)]
     const watchers = await Promise.all(
       people.map(async (person) => {
-        const { stream: name, open } = random.pick(STREAMS)
+        const { stream: name, open } = drawStream()
+        const kind = drawKind()
         const stream = await open(there, person)
         expect(await stream.begun).toEqual(ACCEPTED)
-        return { person, name, stream, kind: random.pick(KINDS) }
+        return { person, name, stream, kind }
       }),
     )
     const bystanders = await signIn(database.url, BYSTANDERS, { issuer })

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRandom } from '../../../core/test/hostile/random.ts'
+import { createDeck, createRandom } from '../../../core/test/hostile/random.ts'
 import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import type { SignInWorld } from '../../../core/test/support/sign-in-methods.ts'
 import { type Answer, tally } from './answer.ts'
@@ -62,10 +62,11 @@ export async function suspendNode(
   const admin = await signInAdmin(database.url, issuer)
   const settings = { databaseUrl: database.url, signingKeys: issuer.signingKeys, tickMs: TICK_MS }
   const [here, there] = await startNodes(settings, settings, onCleanup)
+  const [drawStream, drawKind] = [createDeck(STREAMS, random), createDeck(KINDS, random)]
   const opened = await Promise.all(
     people.map(async (person, i) => {
-      const kind = i % 2 === 0 ? random.pick(KINDS) : null
-      const stream = await random.pick(STREAMS).open(there, person)
+      const kind = i % 2 === 0 ? drawKind() : null
+      const stream = await drawStream().open(there, person)
       const socket = await openSocket(there, person)
       await stream.begun
       return { person, kind, stream, socket }
