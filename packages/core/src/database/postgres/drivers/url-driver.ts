@@ -116,9 +116,8 @@ interface PrimaryConfig extends ClientConfig {
 }
 
 /**
- * Lookups: also stops the planner from planning each one again, because it assumes ten keys, and planning costs
- * more than running it. A lookup from which row-level security would hide rows fails, instead of finding no
- * session.
+ * Also stops the planner from planning each lookup again: it assumes ten keys, and planning costs more than
+ * running it. A lookup from which row-level security would hide rows fails, instead of finding no session.
  */
 function primaryStatement(client: Client, isLookup: boolean): string {
   const pid = 'processID' in client && typeof client.processID === 'number' ? client.processID : 0
