@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { Argument, type Command, CommanderError } from 'commander'
 import type { Problem } from '../database/schema/inspect.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
@@ -45,7 +45,9 @@ const GUARD = modulePath('guard.ts')
 
 /** Returns the checks that run without arguments. Better Auth has its own configuration, keys, and tables. */
 function defaultChecks({ runtime }: DoctorOptions): readonly string[] {
-  const isBetterAuth = existsSync(GUARD) && !existsSync(runtime)
+  const module = existsSync(runtime) ? runtime : GUARD
+  // An app may have its own guard.ts.
+  const isBetterAuth = existsSync(module) && readFileSync(module, 'utf8').includes('trpc/better-auth')
   return isBetterAuth ? ['boundary'] : ['configuration', 'keys', 'boundary']
 }
 

@@ -3,7 +3,7 @@ import { findPackageJSON } from 'node:module'
 import { Command } from 'commander'
 import { addCodemodCommand } from './codemod.ts'
 import { addDoctorCommand } from './doctor.ts'
-import { reportError } from './errors.ts'
+import { explain, reportError } from './errors.ts'
 import { addGenerateCommand } from './generate.ts'
 import { addInitCommand } from './init.ts'
 import { addKeysCommands } from './keys.ts'
@@ -56,5 +56,6 @@ export async function run(): Promise<void> {
   // `head` closes its pipe early.
   const fault = faults.find((error) => error.code !== 'EPIPE')
   // The definition may have left files or connections open.
-  process.exit(fault === undefined ? code : reportError(fault))
+  if (fault !== undefined) console.error(explain(fault))
+  process.exit(fault === undefined ? code : code || 1)
 }

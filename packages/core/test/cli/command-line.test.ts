@@ -82,8 +82,11 @@ test('keys that a full disk does not take are a failure', { skip: !existsSync(FU
   expect,
 }) => {
   const main = fileURLToPath(new URL('cli/main.ts', CORE))
-  const run = promisify(execFile)('sh', ['-c', `"${process.execPath}" "$0" keys create > ${FULL_DISK}`, main])
-  await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') })
+  for (const option of ['', '--json']) {
+    const command = `"${process.execPath}" "$0" keys create ${option} > ${FULL_DISK}`
+    const run = promisify(execFile)('sh', ['-c', command, main])
+    await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') })
+  }
 })
 
 describe('--json prints errors as JSON too, with the same exit code', () => {

@@ -92,7 +92,11 @@ test('in an app with Better Auth, a procedure module may import the guard itself
   const app = {
     ...CLEAN_APP,
     'src/auth.ts': `import { betterAuth } from 'better-auth'\nexport const auth = betterAuth({})`,
-    'src/guard.ts': `import { auth } from './auth.ts'\nexport const guard = auth\nexport const { getAuth } = guard`,
+    'src/guard.ts': `
+      import type { BetterAuthGuard } from '@sallyport/trpc/better-auth'
+      import { auth } from './auth.ts'
+      export const guard: BetterAuthGuard<typeof auth> = auth
+      export const { getAuth } = guard`,
     'src/session.ts': `import type { guard } from './guard.ts'\nexport const sessionMiddleware: typeof guard = {}`,
     'src/helper.ts': `export { getAuth } from './guard.ts'`,
     'src/get-auth.ts': null,
@@ -120,6 +124,17 @@ test('in an app with Better Auth, a procedure module may import the guard itself
   }
   const shared = ['src/procedures.ts', 'src/session.ts', 'src/guard.ts']
   expect(await check({ ...direct, ...value })).toEqual({ code: 1, chains: [shared] })
+})
+
+test('an app with its own guard.ts gets all checks', async ({ expect }) => {
+  const files = {
+    'src/auth.ts': definitionOf(publicHalves(one), { keys: [one] }),
+    'src/guard.ts': 'export const guard = 1',
+    'src/procedures.ts': 'export const procedure = 1',
+  }
+  const { stdout } = await doctor(writeApp(directory, files), ['--json'])
+  const checks = JSON.parse(stdout).map(({ check }: { check: string }) => check)
+  expect(checks).toEqual(['configuration', 'keys', 'boundary'])
 })
 
 test('exits with 1 if a module must not import the definition, and prints the imports and the fix', async ({
