@@ -21,7 +21,7 @@ import { isPinned, seedPeer, startPeer } from './start-peer.ts'
 
 const SIZES = process.argv.includes('--quick')
   ? { sessions: 64, starts: 1, rates: { rounds: 2, runMs: 100, maxWarmMs: 300 } }
-  : { sessions: 1_024, starts: 3, rates: { rounds: 5, runMs: 1_000, maxWarmMs: 6_000 } }
+  : { sessions: 1_000, starts: 3, rates: { rounds: 5, runMs: 1_000, maxWarmMs: 6_000 } }
 
 const root = mkdtempSync(join(tmpdir(), 'bench-peers-'))
 const { folder, versions } = installPeers(root)

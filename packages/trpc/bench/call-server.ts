@@ -28,6 +28,7 @@ const databaseUrl = `file:${join(directory, 'bench.db')}`
 const unlimited = { points: 1e9, duration: 86_400 }
 const auth = await createTestAuth({
   databaseUrl,
+  session: { maxSessionsPerUser: Number.POSITIVE_INFINITY },
   emailPassword: { limits: { account: unlimited, address: unlimited } },
 })
 // A separate handle, because the test kit wraps its store in a counter.
