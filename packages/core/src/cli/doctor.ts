@@ -43,12 +43,16 @@ const RUNTIME = modulePath('get-auth.ts')
 /** The module that an app with Better Auth has instead. */
 const GUARD = modulePath('guard.ts')
 
+/** Returns the module with the guard of Better Auth; null in another app, which may have its own guard.ts. */
+function findGuard({ runtime }: DoctorOptions): string | null {
+  const path = existsSync(runtime) ? runtime : GUARD
+  const isGuard = existsSync(path) && readFileSync(path, 'utf8').includes('trpc/better-auth')
+  return isGuard ? realpathSync(path) : null
+}
+
 /** Returns the checks that run without arguments. Better Auth has its own configuration, keys, and tables. */
-function defaultChecks({ runtime }: DoctorOptions): readonly string[] {
-  const module = existsSync(runtime) ? runtime : GUARD
-  // An app may have its own guard.ts.
-  const isBetterAuth = existsSync(module) && readFileSync(module, 'utf8').includes('trpc/better-auth')
-  return isBetterAuth ? ['boundary'] : ['configuration', 'keys', 'boundary']
+function defaultChecks(options: DoctorOptions): readonly string[] {
+  return findGuard(options) === null ? ['configuration', 'keys', 'boundary'] : ['boundary']
 }
 
 export function addDoctorCommand(program: Command): void {
@@ -108,13 +112,12 @@ async function boundary(
 ): Promise<CheckReport> {
   const find = (option: 'entry' | 'action' | 'runtime') =>
     existsSync(options[option]) || named(option) ? required(option, options) : null
-  const guard = existsSync(GUARD) ? realpathSync(GUARD) : null
   const app = {
     root: realpathSync('.'),
     entry: find('entry'),
     procedures: required('procedures', options),
     action: find('action'),
-    runtime: find('runtime') ?? guard,
+    runtime: find('runtime') ?? findGuard(options),
     auth: required('auth', options),
   }
   // Loaded here, so the other checks and commands work without rolldown.

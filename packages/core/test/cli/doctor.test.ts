@@ -130,11 +130,11 @@ test('an app with its own guard.ts gets all checks', async ({ expect }) => {
   const files = {
     'src/auth.ts': definitionOf(publicHalves(one), { keys: [one] }),
     'src/guard.ts': 'export const guard = 1',
-    'src/procedures.ts': 'export const procedure = 1',
+    'src/procedures.ts': `export { guard } from './guard.ts'`,
   }
-  const { stdout } = await doctor(writeApp(directory, files), ['--json'])
+  const { code, stdout } = await doctor(writeApp(directory, files), ['--json'])
   const checks = JSON.parse(stdout).map(({ check }: { check: string }) => check)
-  expect(checks).toEqual(['configuration', 'keys', 'boundary'])
+  expect({ code, checks }).toEqual({ code: 0, checks: ['configuration', 'keys', 'boundary'] })
 })
 
 test('exits with 1 if a module must not import the definition, and prints the imports and the fix', async ({
