@@ -393,8 +393,7 @@ async function takeRecoveryCodes(page: Page): Promise<readonly string[]> {
 
 /** Signs out, and sends the password. */
 async function signInAgain(page: Page, email: string) {
-  await click(page, 'Sign out')
-  await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+  await signOut(page)
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(PASSWORD)
   await click(page, 'Sign in')
