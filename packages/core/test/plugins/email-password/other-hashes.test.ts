@@ -49,6 +49,7 @@ describe.each(KINDS)('the hashes of %s, written by %s', (kind, library) => {
   test('match the password, and no other', async () => {
     expect(await verifyPassword(PASSWORD, hash, { others })).toBe(true)
     expect(await verifyPassword(`${PASSWORD} `, hash, { others })).toBe(false)
+    expect(await verifyPassword('', hash, { others })).toBe(false)
   })
 
   test('match nothing unless the kind is accepted', async () => {
