@@ -64,7 +64,8 @@ export async function proveCode(
   context: EndpointContext,
   { limits }: Settings,
 ): Promise<ProvedCode> {
-  const isTotp = code.length === DIGITS
+  // Recovery codes of a former app, whose row was deleted by hand, don't prove that a new app works.
+  const isTotp = isFirst || code.length === DIGITS
   const attempts = [
     [`totp:${userId}:${clientNetwork(context.address)}`, limits.network],
     // A recovery code can't be guessed.

@@ -73,6 +73,14 @@ describe('setting up', () => {
     expect((await open().signIn(other.email)).status).toBe('403 FACTOR_REQUIRED')
   })
 
+  test('accepts no recovery code of an app whose row was deleted by hand', async () => {
+    const db = auth.db.withTables<{ totp: { userId: string } }>()
+    await db.deleteFrom('totp').where('userId', '=', user.userId).execute()
+    const { body } = await ada.call('enableTotp')
+    expect((await ada.call('confirmTotp', { code: recoveryCodes[0] })).status).toBe('400 CODE_INVALID')
+    expect((await ada.call('confirmTotp', { code: codeOf(body.secret) })).status).toBe('200')
+  })
+
   test('replaces the credentials of the session, which has proved the factor', async () => {
     expect(await methodsOf(ada)).toEqual(['pwd', 'otp'])
     const audit = await readAudit(auth, user.userId)
