@@ -17,6 +17,10 @@ export interface Edit {
 /** Patterns are global. Only their replacements may have groups, such as `$1`. */
 export type Replacement = readonly [before: string | RegExp, after: string]
 
+export const addBefore = (text: string, added: string): Replacement => [text, added + text]
+
+export const addAfter = (text: string, added: string): Replacement => [text, text + added]
+
 /** Returns the changes to files that are as expected. The edits of the others are left to the user. */
 export function planEdits(edits: readonly Edit[]): { changes: Change[]; byHand: string[] } {
   const open = edits.filter(({ path, done }) => !readIfExists(path)?.includes(done))

@@ -1,6 +1,6 @@
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { type Edit, planEdits, type Replacement } from '../edits.ts'
+import { addAfter, type Edit, planEdits } from '../edits.ts'
 import { addToClient } from '../mount/mount-client.ts'
 import { addImports, inStyle } from '../sources.ts'
 import { newFile, type Steps, scriptCommand } from '../steps.ts'
@@ -40,10 +40,7 @@ function clientEdit(text: string): Edit {
     byHand: `Connect the client in ${CLIENT}: docs/react.md#set-up.`,
   }
   if (client === null) return { ...edit, replacements: [[/(?!)/g, '']] }
-  const retry: Replacement = [
-    'new QueryClient({\n',
-    'new QueryClient({\n  defaultOptions: { queries: { ...authAwareRetry } },\n',
-  ]
+  const retry = addAfter('new QueryClient({\n', '  defaultOptions: { queries: { ...authAwareRetry } },\n')
   const imports = addImports(
     client.imports.replace('{ ', '{ authAwareRetry, '),
     "import { authClient } from './auth-client';\n",

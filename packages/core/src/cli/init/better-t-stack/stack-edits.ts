@@ -1,4 +1,4 @@
-import type { Edit } from '../edits.ts'
+import { addAfter, addBefore, type Edit } from '../edits.ts'
 import { FORMATTER } from '../templates.ts'
 
 const SERVER_EDITS: readonly Edit[] = [
@@ -6,10 +6,10 @@ const SERVER_EDITS: readonly Edit[] = [
     path: 'apps/server/.env.schema',
     done: 'SIGNING_KEYS',
     replacements: [
-      [
+      addAfter(
         '# @type=string(minLength=1)\nDATABASE_URL=\n',
-        '# @type=string(minLength=1)\nDATABASE_URL=\n\n# @type=url\nBASE_URL=http://localhost:3000\nJWKS=\nSIGNING_KEYS=\n',
-      ],
+        '\n# @type=url\nBASE_URL=http://localhost:3000\nJWKS=\nSIGNING_KEYS=\n',
+      ),
     ],
   },
   {
@@ -17,10 +17,10 @@ const SERVER_EDITS: readonly Edit[] = [
     done: 'authContext',
     replacements: [
       ['import type { Context as HonoContext } from "hono";\n', ''],
-      [
+      addBefore(
         'import type { Context as ApiContext }',
-        'import type { HandlerContextOptions } from "@sallyport/trpc";\nimport type { Context as ApiContext }',
-      ],
+        'import type { HandlerContextOptions } from "@sallyport/trpc";\n',
+      ),
       ['import { db } from "./services";', 'import { authContext } from "./auth-server";'],
       ['export type CreateContextOptions = {\n  context: HonoContext;\n};\n\n', ''],
       ['_options: CreateContextOptions', 'options: HandlerContextOptions'],
@@ -67,10 +67,10 @@ export const STACK_EDITS: readonly Edit[] = [
     path: 'packages/api/src/context.ts',
     done: '@sallyport/trpc',
     replacements: [
-      [
+      addBefore(
         'import type { Database }',
-        'import type { AuthDatabase } from "@sallyport/core";\nimport type { AuthContext } from "@sallyport/trpc";\nimport type { Database }',
-      ],
+        'import type { AuthDatabase } from "@sallyport/core";\nimport type { AuthContext } from "@sallyport/trpc";\n',
+      ),
       [
         'export type Context = {\n  db: Database;\n',
         'export type Context = AuthContext & {\n  db: Database & AuthDatabase;\n',
@@ -81,29 +81,23 @@ export const STACK_EDITS: readonly Edit[] = [
     path: 'packages/api/src/index.ts',
     done: '@sallyport/trpc',
     replacements: [
-      [
+      addBefore(
         'import { initTRPC }',
-        'import { authErrorData, sessionMiddleware } from "@sallyport/trpc";\nimport { initTRPC }',
-      ],
+        'import { authErrorData, sessionMiddleware } from "@sallyport/trpc";\n',
+      ),
       ['.create();\n', `.create({\n  ${FORMATTER},\n});\n`],
-      [
+      addAfter(
         'export const publicProcedure = t.procedure;\n',
-        'export const publicProcedure = t.procedure;\n\nexport const protectedProcedure = t.procedure.use(sessionMiddleware);\n',
-      ],
+        '\nexport const protectedProcedure = t.procedure.use(sessionMiddleware);\n',
+      ),
     ],
   },
   {
     path: 'apps/web/src/main.tsx',
     done: 'AuthProvider',
     replacements: [
-      [
-        'import { QueryClientProvider }',
-        'import { AuthProvider } from "@sallyport/trpc/react";\nimport { QueryClientProvider }',
-      ],
-      [
-        'import { queryClient, trpc }',
-        'import { authClient } from "./utils/auth-client";\nimport { queryClient, trpc }',
-      ],
+      addBefore('import { QueryClientProvider }', 'import { AuthProvider } from "@sallyport/trpc/react";\n'),
+      addBefore('import { queryClient, trpc }', 'import { authClient } from "./utils/auth-client";\n'),
       [
         '<QueryClientProvider client={queryClient}>{children}</QueryClientProvider>;',
         `(

@@ -1,4 +1,4 @@
-import type { Edit } from '../edits.ts'
+import { addBefore, type Edit } from '../edits.ts'
 
 /** Adds the providers to the layout of create-next-app. */
 export function layoutEdit(path: string): Edit {
@@ -6,23 +6,22 @@ export function layoutEdit(path: string): Edit {
     path,
     done: 'Providers',
     replacements: [
-      [
+      addBefore(
         'import "./globals.css";\n',
         `import { type ReactNode, Suspense } from "react";
 import { getPage } from "../server";
 import { Providers } from "./providers";
-import "./globals.css";
 `,
-      ],
-      [
+      ),
+      addBefore(
         'export default function RootLayout(',
         `async function User({ children }: { children: ReactNode }) {
   const page = await getPage();
   return <Providers user={page.state}>{children}</Providers>;
 }
 
-export default function RootLayout(`,
-      ],
+`,
+      ),
       [
         '{children}</body>',
         `

@@ -1,6 +1,6 @@
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { type Edit, planEdits, sha256 } from '../edits.ts'
+import { addAfter, addBefore, type Edit, planEdits, sha256 } from '../edits.ts'
 import { newFile, type Steps, scriptCommand } from '../steps.ts'
 import { FILES, ownDatabase } from '../templates.ts'
 import { REPLACED_FILES, type ReplacedFile } from './replaced-files.ts'
@@ -10,11 +10,11 @@ const ROOT_EDIT: Edit = {
   path: 'src/routes/__root.tsx',
   done: 'client: AuthClient',
   replacements: [
-    [
+    addBefore(
       "import type { QueryClient } from '@tanstack/react-query'\n",
-      "import type { AuthClient } from '@sallyport/trpc/client'\nimport type { QueryClient } from '@tanstack/react-query'\n",
-    ],
-    ['interface MyRouterContext {\n', 'interface MyRouterContext {\n  client: AuthClient\n'],
+      "import type { AuthClient } from '@sallyport/trpc/client'\n",
+    ),
+    addAfter('interface MyRouterContext {\n', '  client: AuthClient\n'),
   ],
 }
 
