@@ -41,10 +41,11 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
       byHand.push(`${path} exists. ${rename} the code of docs/nextjs.md to it.`)
     }
   }
+  const edits = planEdits(steps.edits)
   return {
     files: Object.entries(files).map(([name, text]) => newFile(join(app.folder, name), text)),
-    edits: steps.edits,
-    byHand: [...byHand, ...steps.byHand],
+    edits: edits.changes,
+    byHand: [...byHand, ...edits.byHand, ...steps.byHand],
     packages: ['kysely', ...steps.packages],
     command: scriptCommand(app.addPackages, 'dev'),
   }
@@ -72,7 +73,6 @@ function proxyFiles({ manifest }: DetectedApp): Record<string, string> {
 function planEmpty({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
   const { 'proxy.ts': _, 'instrumentation.ts': __, ...files } = NEXT_FILES
   const signIn = planSignIn()
-  const layout = planEdits([layoutEdit(join(folder, 'app/layout.tsx'))])
   return {
     files: {
       ...files,
@@ -80,9 +80,8 @@ function planEmpty({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
       'router.ts': withoutExtensions(FILES['router.ts'].replace(/^.*\n/, '')),
       ...signIn.files,
     },
-    edits: layout.changes,
+    edits: [layoutEdit(join(folder, 'app/layout.tsx'))],
     byHand: [
-      ...layout.byHand,
       `${signIn.byHand} Add procedures to ${join(folder, 'router.ts')}, and pages as app/me/page.tsx in docs/nextjs.md.`,
     ],
     packages: [

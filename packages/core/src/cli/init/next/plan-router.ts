@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { planEdits } from '../edits.ts'
 import { ownDatabase } from '../templates.ts'
 import type { NextSteps } from './next-steps.ts'
 import { type Route, readRoute } from './route.ts'
@@ -19,27 +18,25 @@ export function planRouter({ folder, usesDatabaseUrl }: DetectedApp): NextSteps 
   const found = findTrpcFiles(folder)
   const isDone = readIfExists(join(folder, 'server/next.ts')) !== null
   const route = found.route === null || isDone ? null : readRoute(found.route, folder)
-  const steps = route === null ? null : planRoute({ ...found, folder }, route)
-  const byHand = steps?.byHand ?? [
-    `Serve the router with createNextAuth, and add AuthProvider to the layout: ${GUIDE}.`,
-  ]
+  const steps =
+    route === null
+      ? { files: {}, edits: [], byHand: isDone ? [] : [SERVE] }
+      : planRoute(found, { folder, route })
   return {
-    files: {
-      'context.ts': ownDatabase(NEXT_FILES['context.ts'], usesDatabaseUrl),
-      ...steps?.files,
-    },
-    edits: steps?.edits ?? [],
-    byHand: [...(isDone ? [] : byHand), 'Guard the procedures: docs/protect.md#kinds-of-procedures.'],
+    files: { 'context.ts': ownDatabase(NEXT_FILES['context.ts'], usesDatabaseUrl), ...steps.files },
+    edits: steps.edits,
+    byHand: [...steps.byHand, 'Guard the procedures: docs/protect.md#kinds-of-procedures.'],
     packages: ['better-sqlite3'],
   }
 }
 
-interface App extends TrpcFiles {
-  readonly folder: string
-}
+const SERVE = `Serve the router with createNextAuth, and add AuthProvider to the layout: ${GUIDE}.`
 
 /** Plans an app whose route only serves a router. */
-function planRoute({ folder, ...found }: App, route: Route): Pick<NextSteps, 'files' | 'edits' | 'byHand'> {
+function planRoute(
+  found: TrpcFiles,
+  { folder, route }: { folder: string; route: Route },
+): Omit<NextSteps, 'packages'> {
   const { router, provider, layout } = found
   const name = provider && providerName(provider)
   const paths = {
@@ -47,7 +44,6 @@ function planRoute({ folder, ...found }: App, route: Route): Pick<NextSteps, 'fi
     server: join(folder, 'server/next.ts'),
     providers: join(folder, 'app/user-providers.tsx'),
   }
-  const edits = planEdits(trpcEdits(found, route, paths))
   const signIn = planSignIn()
   return {
     files: {
@@ -57,9 +53,8 @@ function planRoute({ folder, ...found }: App, route: Route): Pick<NextSteps, 'fi
         name && { 'app/user-providers.tsx': userProviders(paths.providers, { ...provider, name }) }),
       ...signIn.files,
     },
-    edits: edits.changes,
+    edits: trpcEdits(found, route, paths),
     byHand: [
-      ...edits.byHand,
       ...(router && name && layout
         ? []
         : [`Add the error formatter, the links, and AuthProvider: ${GUIDE}.`]),

@@ -1,5 +1,5 @@
 import { readIfExists } from '../changes.ts'
-import { type Edit, planEdits, sha256 } from '../edits.ts'
+import { type Edit, sha256 } from '../edits.ts'
 import type { NextSteps } from './next-steps.ts'
 import { nextServer } from './server-file.ts'
 import { planSignIn } from './sign-in-page.ts'
@@ -20,7 +20,6 @@ export function planT3(): NextSteps {
   const database = client === null ? null : findDatabase(client)
   const signIn = planSignIn()
   const route = `export { GET, OPTIONS, POST } from "${alias}server/next";\n`
-  const edits = planEdits([...t3Edits({ alias, hasDatabase: database !== null }), routeEdit(route, alias)])
   return {
     files: {
       'context.ts': database === null ? NEXT_FILES['context.ts'] : t3Context(database.kind),
@@ -33,9 +32,8 @@ export function planT3(): NextSteps {
       'app/api/auth/[...path]/route.ts': route,
       ...signIn.files,
     },
-    edits: edits.changes,
+    edits: [...t3Edits({ alias, hasDatabase: database !== null }), routeEdit(route, alias)],
     byHand: [
-      ...edits.byHand,
       ...(database?.reason === undefined
         ? []
         : [`Users are in data/auth.db, a SQLite file, because ${database.reason}`]),
