@@ -46,7 +46,6 @@ function besideAdapter(sockets: Sockets, replacements: readonly Replacement[]): 
   return {
     replacements: [...replacements, ...sockets.replacements],
     imports: [LISTENER_IMPORT, ourImport('authHandlerOptions, authResponseMeta', sockets)],
-    usesConfig: sockets.name !== null,
   }
 }
 

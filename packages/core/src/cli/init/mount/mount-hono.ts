@@ -31,6 +31,5 @@ $1  $2.all(path, (c) => handle(c.req.raw, { remoteAddress: getConnInfo(c).remote
       "import { getConnInfo } from '@hono/node-server/conninfo';\n",
       ourImport(sockets.name === null ? 'createHandler' : 'authHandlerOptions, createHandler', sockets),
     ],
-    usesConfig: true,
   }
 }

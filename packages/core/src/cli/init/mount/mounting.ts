@@ -3,10 +3,8 @@ import type { Replacement } from '../edits.ts'
 /** How to mount the auth endpoints on a server. */
 export interface Mounting {
   readonly replacements: readonly Replacement[]
-  /** Imports from packages. `init` also imports `auth`. */
+  /** Imports from packages. `init` also imports `auth`, and `authConfig` if the replacements use it. */
   readonly imports: readonly string[]
-  /** Whether to import `authConfig` too. */
-  readonly usesConfig: boolean
 }
 
 /** The WebSocket server of an app. */
@@ -29,9 +27,7 @@ export function ourImport(names: string, { name }: Sockets): string {
 
 /** Checks the keys and the database before the server listens, and closes all connections when it stops. */
 export function startLines({ server, sockets }: { server: string; sockets: string | null }): string {
-  const members = ['auth', sockets, server]
-    .map((name, i) => (i === 0 || name === null ? name : named(['', 'sockets', 'server'][i] ?? '', name)))
-    .filter((member) => member !== null)
+  const members = ['auth', ...(sockets === null ? [] : [named('sockets', sockets)]), named('server', server)]
   return `$1await auth.ready();\n$1process.once('SIGTERM', () => drain({ ${members.join(', ')} }));\n`
 }
 

@@ -56,7 +56,8 @@ function toEdits(parts: readonly Part[], { extension }: Place): Edit[] {
 function planServerPart(source: Source, { folder }: Place): Part | null {
   const mounting = mountServer(source.text)
   if (mounting === null) return null
-  const { replacements, imports, usesConfig } = mounting
+  const { replacements, imports } = mounting
+  const usesConfig = replacements.some(([, after]) => /\bauthConfig\b/.test(after))
   const config = importOf('{ authConfig }', { from: source.path, to: `${folder}auth.config.ts` })
   const auth = importOf('{ auth }', { from: source.path, to: `${folder}auth-server.ts` })
   return { source, imports: [...imports, ...(usesConfig ? [config] : []), auth], replacements }

@@ -1,13 +1,8 @@
+import { NEXT_FILES } from '../next/templates.ts'
+
 /** The files that `docs/tanstack-start.md` adds. */
 export const START_FILES = {
-  'src/auth.config.ts': `// src/auth.config.ts
-import { defineAuthConfig, staticJwks } from '@sallyport/core'
-
-export const authConfig = defineAuthConfig(() => ({
-  baseUrl: process.env.BASE_URL ?? 'http://localhost:3000',
-  jwks: staticJwks(process.env.JWKS),
-}))
-`,
+  'src/auth.config.ts': `// src/auth.config.ts\n${NEXT_FILES['auth.config.ts']}`,
   'src/context.ts': `// src/context.ts
 import { createAuth } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
