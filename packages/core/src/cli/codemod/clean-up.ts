@@ -32,20 +32,22 @@ export function cleanUp(source: Source, { imports, replaced }: Moves, findings: 
 
   /** Returns whether a name is used outside of a statement and of replaced code. */
   function isUsed(name: string, except: Node): boolean {
-    return [...nodesIn(source.program)].some(
-      (node) =>
-        node.type === 'Identifier' &&
-        node.name === name &&
-        !(except.start <= node.start && node.end <= except.end) &&
-        !findings.isReplaced(source, node),
+    return usesOf(name).some(
+      (node) => !(except.start <= node.start && node.end <= except.end) && !findings.isReplaced(source, node),
     )
+  }
+
+  function usesOf(name: string): Node[] {
+    return [...nodesIn(source.program)].filter((node) => node.type === 'Identifier' && node.name === name)
   }
 
   function removeUnused(declaration: ESTree.ImportDeclaration): void {
     const { specifiers } = declaration
     const kept = specifiers.filter(
       ({ type, local: { name } }) =>
-        type !== 'ImportSpecifier' || !wasReplaced(name) || isUsed(name, declaration),
+        type !== 'ImportSpecifier' ||
+        !usesOf(name).some((node) => findings.isReplaced(source, node)) ||
+        isUsed(name, declaration),
     )
     const [first, last] = [specifiers[0], specifiers.at(-1)]
     if (kept.length === specifiers.length || first?.type !== 'ImportSpecifier' || last === undefined) return
@@ -53,12 +55,6 @@ export function cleanUp(source: Source, { imports, replaced }: Moves, findings: 
     const text = kept.map((specifier) => textOf(source, specifier)).join(separator)
     if (kept.length > 0) findings.edit(source, { start: first.start, end: last.end }, text)
     else findings.edit(source, { start: declaration.start, end: afterLine(source, declaration.end) }, '')
-  }
-
-  function wasReplaced(name: string): boolean {
-    return [...nodesIn(source.program)].some(
-      (node) => node.type === 'Identifier' && node.name === name && findings.isReplaced(source, node),
-    )
   }
 
   function addImports(names: readonly string[]): void {

@@ -1,36 +1,28 @@
 import { isNull } from './guard-parts.ts'
 import { type FunctionNode, isFunction, isUserMember, memberOf, type Node, peel } from './nodes.ts'
-import type { Project } from './project.ts'
 import type { Source } from './source.ts'
 
-interface Place {
-  readonly project: Project
-  readonly source: Source
-  /** How many declarations it still follows: they may use each other in a circle. */
-  readonly left?: number
-}
-
+/** How many declarations are followed: they may use each other in a circle. */
 const MAX_STEPS = 20
 
 /** Returns whether a value is the session or user that Better Auth or Auth.js returns, unchecked. */
-export function isSession(place: Place, given: Node): boolean {
+export function isSession(source: Source, given: Node, left: number = MAX_STEPS): boolean {
   const node = peel(given)
-  const { project, source, left = MAX_STEPS } = place
   if (left === 0) return false
   switch (node.type) {
     case 'AwaitExpression':
-      return isSession(place, node.argument)
+      return isSession(source, node.argument, left)
     case 'LogicalExpression':
-      return node.operator !== '&&' && isNull(node.right) && isSession(place, node.left)
+      return node.operator !== '&&' && isNull(node.right) && isSession(source, node.left, left)
     case 'CallExpression':
-      return returnsSession(place, node.callee)
+      return returnsSession(source, node.callee, left)
     case 'MemberExpression':
-      return isUserMember(memberOf(node)) && isSession(place, node.object)
+      return isUserMember(memberOf(node)) && isSession(source, node.object, left)
     case 'Identifier': {
-      const found = project.find(source, node.name, node)
+      const found = source.find(node.name, node)
       if (found?.binding.kind !== 'value') return false
       const { init, keys } = found.binding
-      return keys.every(isUserMember) && isSession({ project, source: found.source, left: left - 1 }, init)
+      return keys.every(isUserMember) && isSession(found.source, init, left - 1)
     }
     default:
       return false
@@ -38,51 +30,53 @@ export function isSession(place: Place, given: Node): boolean {
 }
 
 /** Returns whether a call of this value returns the session. */
-function returnsSession(place: Place, given: Node): boolean {
+function returnsSession(source: Source, given: Node, left: number): boolean {
   const node = peel(given)
-  const { project, source, left = MAX_STEPS } = place
   if (left === 0) return false
-  if (isFunction(node)) return returned(node, (value) => isSession(place, value))
+  if (isFunction(node)) return returned(node, (value) => isSession(source, value, left))
   // React's cache() for a request.
-  if (node.type === 'CallExpression' && isFrom(place, node.callee, { from: /^react$/, imported: 'cache' }))
-    return node.arguments[0] !== undefined && returnsSession(place, node.arguments[0])
+  if (node.type === 'CallExpression' && isFrom(source, node.callee, { from: /^react$/, imported: 'cache' }))
+    return node.arguments[0] !== undefined && returnsSession(source, node.arguments[0], left)
   if (node.type === 'MemberExpression' && memberOf(node) === 'getSession') {
     const api = peel(node.object)
-    return api.type === 'MemberExpression' && memberOf(api) === 'api' && isBetterAuth(place, api.object)
+    return (
+      api.type === 'MemberExpression' && memberOf(api) === 'api' && isBetterAuth(source, api.object, left)
+    )
   }
   if (node.type !== 'Identifier') return false
-  if (isFrom(place, node, { from: /^next-auth(\/next)?$/, imported: 'getServerSession' })) return true
-  const found = project.find(source, node.name, node)
-  const next = { project, source: found?.source ?? source, left: left - 1 }
-  if (found?.binding.kind === 'function') return returned(found.binding.fn, (value) => isSession(next, value))
-  if (found?.binding.kind !== 'value') return false
-  const { init, keys } = found.binding
-  if (keys.length === 0) return returnsSession(next, init)
+  if (isFrom(source, node, { from: /^next-auth(\/next)?$/, imported: 'getServerSession' })) return true
+  const found = source.find(node.name, node)
+  if (found === null) return false
+  const { binding, source: declaring } = found
+  if (binding.kind === 'function')
+    return returned(binding.fn, (value) => isSession(declaring, value, left - 1))
+  if (binding.kind !== 'value') return false
+  const { init, keys } = binding
+  if (keys.length === 0) return returnsSession(declaring, init, left - 1)
   const isAuthJs =
-    init.type === 'CallExpression' && isFrom(next, init.callee, { from: /^next-auth$/, imported: 'default' })
+    init.type === 'CallExpression' &&
+    isFrom(declaring, init.callee, { from: /^next-auth$/, imported: 'default' })
   return isAuthJs && keys.join() === 'auth'
 }
 
 /** Returns whether a value is what `betterAuth()` returns, also through a function that only calls it. */
-function isBetterAuth(place: Place, given: Node): boolean {
+function isBetterAuth(source: Source, given: Node, left: number): boolean {
   const node = peel(given)
-  const { project, source, left = MAX_STEPS } = place
   if (left === 0) return false
   const callee = node.type === 'CallExpression' ? node.callee : node
   if (callee.type !== 'Identifier') return false
-  if (callee !== node && isFrom(place, callee, { from: /^better-auth(\/minimal)?$/, imported: 'betterAuth' }))
+  const isCall = callee !== node
+  if (isCall && isFrom(source, callee, { from: /^better-auth(\/minimal)?$/, imported: 'betterAuth' }))
     return true
-  const found = project.find(source, callee.name, callee)
-  const next = { project, source: found?.source ?? source, left: left - 1 }
-  if (found?.binding.kind === 'value' && found.binding.keys.length === 0) {
-    const { init } = found.binding
-    if (callee === node) return isBetterAuth(next, init)
-    return isFunction(init) && returned(init, (value) => isBetterAuth(next, value))
-  }
+  const found = source.find(callee.name, callee)
+  const value = found?.binding.kind === 'value' && found.binding.keys.length === 0 ? found.binding.init : null
+  if (!isCall) return found !== null && value !== null && isBetterAuth(found.source, value, left - 1)
+  const fn = found?.binding.kind === 'function' ? found.binding.fn : value
   return (
-    callee !== node &&
-    found?.binding.kind === 'function' &&
-    returned(found.binding.fn, (value) => isBetterAuth(next, value))
+    found !== null &&
+    fn !== null &&
+    isFunction(fn) &&
+    returned(fn, (result) => isBetterAuth(found.source, result, left - 1))
   )
 }
 
@@ -95,11 +89,10 @@ function returned({ body }: FunctionNode, check: (value: Node) => boolean): bool
 
 /** Returns whether a name is an import of this name from an installed package. */
 export function isFrom(
-  { project, source }: Place,
+  source: Source,
   node: Node,
   { from, imported }: { from: RegExp; imported: string },
 ): boolean {
-  if (node.type !== 'Identifier') return false
-  const binding = project.find(source, node.name, node)?.binding
+  const binding = node.type === 'Identifier' ? source.find(node.name, node)?.binding : undefined
   return binding?.kind === 'import' && from.test(binding.from) && binding.imported === imported
 }

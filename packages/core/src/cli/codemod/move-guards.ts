@@ -1,12 +1,11 @@
 import type { Findings } from './findings.ts'
 import { keepsUser } from './keeps-user.ts'
 import { type Call, type FunctionNode, isUserMember, type Node, nodesIn, peel } from './nodes.ts'
-import type { Project } from './project.ts'
 import type { ContextMember } from './read-context.ts'
 import { type Guard, readGuard } from './read-guard.ts'
 import { readProcedures, type State, type Value } from './read-procedures.ts'
 import { readsOf } from './reads.ts'
-import { lineOf, type Source } from './source.ts'
+import { type Found, lineOf, type Source } from './source.ts'
 
 export interface Moves {
   evaluate(node: Node, source: Source): Value | null
@@ -19,7 +18,6 @@ export interface Moves {
 }
 
 interface MoveOptions {
-  readonly project: Project
   readonly members: readonly ContextMember[]
   readonly findings: Findings
   readonly trustsContext: boolean
@@ -32,11 +30,11 @@ const OURS: Readonly<Record<string, State>> = {
 }
 
 /** Returns an evaluator that replaces the guards it comes across. */
-export function moveGuards({ project, members, findings, trustsContext }: MoveOptions): Moves {
+export function moveGuards({ members, findings, trustsContext }: MoveOptions): Moves {
   const middlewares: Moves['middlewares'] = new Map()
   const replaced: Moves['replaced'] = new Map()
   const imports: Moves['imports'] = new Map()
-  const evaluate = readProcedures(project, use)
+  const evaluate = readProcedures(use)
   return { evaluate, middlewares, replaced, imports }
 
   function use(call: Call, source: Source, before: State): State {
@@ -93,7 +91,7 @@ export function moveGuards({ project, members, findings, trustsContext }: MoveOp
   function whyNot({ members: read }: Guard, { call, source, before }: Used): string | null {
     if (before === 'unknown') return 'this guard follows a middleware that may set the user. It stays.'
     const isTaken = ['sessionMiddleware', 'requireRole'].some((name) => {
-      const found = project.find(source, name, call)
+      const found = source.find(name, call)
       return found !== null && evaluateName(found) !== name
     })
     if (isTaken) return 'this file has its own sessionMiddleware or requireRole. Rename it first.'
@@ -108,7 +106,7 @@ export function moveGuards({ project, members, findings, trustsContext }: MoveOp
     return `ctx.${doubtful.name} may depend on more than the session: ${place} has "${doubtful.doubt}". Move such checks into middlewares, then pass --trust-context.`
   }
 
-  function evaluateName({ source, binding }: NonNullable<ReturnType<Project['find']>>): string | null {
+  function evaluateName({ source, binding }: Found): string | null {
     if (binding.kind === 'import') return binding.from === '@sallyport/trpc' ? binding.imported : null
     if (binding.kind !== 'value') return null
     const isBound = evaluate(binding.init, source)?.kind === 'bindSession'

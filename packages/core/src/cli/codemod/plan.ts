@@ -18,11 +18,11 @@ export interface CodemodPlan {
 
 /** Plans what the codemod changes in a folder. Code that it isn't sure of is listed. */
 export function planCodemod(folder: string, { trustsContext }: { trustsContext: boolean }): CodemodPlan {
-  const project = readProject(folder)
+  const { sources, failed } = readProject(folder)
   const findings = new Findings()
-  const members = readContext(project)
-  const moves = moveGuards({ project, members, findings, trustsContext })
-  const resolvers = project.sources.flatMap((source) =>
+  const members = readContext(sources)
+  const moves = moveGuards({ members, findings, trustsContext })
+  const resolvers = sources.flatMap((source) =>
     [...nodesIn(source.program)].flatMap((node) => resolverIn(moves, source, node) ?? []),
   )
   // Known only now: a guard can be used before the file that declares it was read.
@@ -30,7 +30,7 @@ export function planCodemod(folder: string, { trustsContext }: { trustsContext: 
   for (const [fn, { source, state }] of moves.middlewares)
     if (state === 'guarded' && !findings.isReplaced(source, fn)) rewriteReads({ source, fn, state, findings })
   const handled = new Set([...resolvers.map(({ fn }) => fn), ...moves.middlewares.keys()])
-  for (const source of project.sources) {
+  for (const source of sources) {
     leaveOtherReads(source, handled, findings)
     cleanUp(source, moves, findings)
   }
@@ -41,7 +41,7 @@ export function planCodemod(folder: string, { trustsContext }: { trustsContext: 
         at,
         `remove "${name}" from the context, and spread the result of createAuthContext(), or of http() of betterAuthGuard(), instead. Then callbacks and plugins of the old library no longer run.`,
       )
-  for (const [path, reason] of project.failed) findings.leaveFile(path, `can't be parsed: ${reason}`)
+  for (const [path, reason] of failed) findings.leaveFile(path, `can't be parsed: ${reason}`)
   const changes = [...findings.edits.keys()].map((source) => ({
     path: source.path,
     before: readIfExists(source.path),

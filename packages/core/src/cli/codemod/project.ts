@@ -3,23 +3,14 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { messageOf } from '../errors.ts'
 import { filesIn, SOURCE } from '../init/detect.ts'
 import { keyOf, type Node, nameOf, nodesIn } from './nodes.ts'
-import type { Binding } from './scopes.ts'
-import { parseSource, type Source } from './source.ts'
+import { type Found, parseFile, type Source } from './source.ts'
 
-/** A declaration and the file that has it. */
-export interface Found {
-  readonly source: Source
-  readonly binding: Binding
-}
-
-/** The source files of a folder, and what their imports lead to. */
+/** The source files of a folder. */
 export interface Project {
   /** The files that may have something to do with tRPC. */
   readonly sources: readonly Source[]
   /** By path, why a file can't be read. */
   readonly failed: ReadonlyMap<string, string>
-  /** Returns the declaration of a name, also in another file. Null if that can't be said for certain. */
-  find(source: Source, name: string, at: Node): Found | null
 }
 
 const RELEVANT = /ctx|TRPC|[Pp]rocedure|Context/
@@ -43,7 +34,9 @@ export function readProject(folder: string): Project {
 
   function parse(path: string): Source | null {
     try {
-      return parseSource(path, readFileSync(path, 'utf8'))
+      const file = parseFile(path, readFileSync(path, 'utf8'))
+      const source: Source = { ...file, find: (name, node) => find(source, name, node) }
+      return source
     } catch (error) {
       failed.set(path, messageOf(error))
       return null
@@ -94,7 +87,7 @@ export function readProject(folder: string): Project {
   const sources = [...known].flatMap(([file, path]) =>
     RELEVANT.test(readFileSync(path, 'utf8')) ? (load(file) ?? []) : [],
   )
-  return { sources, failed, find: (source, name, at) => find(source, name, at) }
+  return { sources, failed }
 }
 
 /** Returns which files an import may mean: relative, by an alias, or in the workspace. */
@@ -133,7 +126,7 @@ function candidates(path: string): string[] {
 function aliasesOf(from: string, folder: string = dirname(resolve(from))): [string, string][] {
   const path = join(folder, 'tsconfig.json')
   if (!existsSync(path)) return dirname(folder) === folder ? [] : aliasesOf(from, dirname(folder))
-  const { program } = parseSource(`${path}.ts`, `export default ${readFileSync(path, 'utf8')}`)
+  const { program } = parseFile(`${path}.ts`, `export default ${readFileSync(path, 'utf8')}`)
   const aliases: [string, string][] = []
   for (const node of nodesIn(program)) {
     if (node.type !== 'Property' || keyOf(node) !== 'paths' || node.value.type !== 'ObjectExpression')

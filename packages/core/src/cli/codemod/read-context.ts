@@ -1,6 +1,5 @@
 import { isFrom, isSession } from './is-session.ts'
 import { isFunction, isUserMember, keyOf, memberOf, type Node, nodesIn, peel } from './nodes.ts'
-import type { Project } from './project.ts'
 import { firstLineOf, pathOf, type Source } from './source.ts'
 
 /** A member of the context that has the session or the user today. */
@@ -18,13 +17,11 @@ const CREATES_CONTEXT = /^create\w*Context/
  * Finds what `createContext` puts into `ctx.session` and `ctx.user`: the functions with such a name, those
  * whose type is the context, and those that are passed as the option `createContext`.
  */
-export function readContext(project: Project): ContextMember[] {
-  const nodes = project.sources.flatMap((source) =>
-    [...nodesIn(source.program)].map((node) => ({ source, node })),
-  )
+export function readContext(sources: readonly Source[]): ContextMember[] {
+  const nodes = sources.flatMap((source) => [...nodesIn(source.program)].map((node) => ({ source, node })))
   const names = new Set(nodes.flatMap(({ node }) => contextNames(node)))
   return nodes.flatMap(({ source, node }) =>
-    createsContext(source, node, names) ? membersIn(project, source, node) : [],
+    createsContext(source, node, names) ? membersIn(source, node) : [],
   )
 }
 
@@ -71,13 +68,13 @@ function createsContext(source: Source, node: Node, names: ReadonlySet<string>):
   }
 }
 
-function membersIn(project: Project, source: Source, root: Node): ContextMember[] {
+function membersIn(source: Source, root: Node): ContextMember[] {
   const nodes = [...nodesIn(root)]
   const wrapper = root.type === 'VariableDeclarator' && root.init ? peel(root.init) : root
   const isWrapped =
     wrapper !== root &&
     wrapper.type === 'CallExpression' &&
-    !isFrom({ project, source }, wrapper.callee, { from: /^react$/, imported: 'cache' })
+    !isFrom(source, wrapper.callee, { from: /^react$/, imported: 'cache' })
   const branch = isWrapped ? wrapper : nodes.find(mayCheck)
   const patterns = new Set<Node>(
     nodes.flatMap<Node>((node) => (node.type === 'ObjectPattern' ? node.properties : [])),
@@ -85,14 +82,14 @@ function membersIn(project: Project, source: Source, root: Node): ContextMember[
 
   function doubtOf(value: Node): string | null {
     if (branch !== undefined) return firstLineOf(source, branch)
-    const isPlain = isPassed(source, value, root) || isSession({ project, source }, value)
+    const isPlain = isPassed(source, value, root) || isSession(source, value)
     return isPlain ? null : firstLineOf(source, value)
   }
 
   return nodes.flatMap((node): ContextMember[] => {
     const isUnread =
       node.type === 'SpreadElement'
-        ? !isHarmless(project, source, node.argument)
+        ? !isHarmless(source, node.argument)
         : node.type === 'Property' && !patterns.has(node) && keyOf(node) === null
     if (isUnread)
       return ['session', 'user'].map((name) => ({ source, name, at: node, doubt: firstLineOf(source, node) }))
@@ -104,29 +101,26 @@ function membersIn(project: Project, source: Source, root: Node): ContextMember[
 }
 
 /** Returns whether a value to spread is an option, an inner context, which is read too, or Sallyport's. */
-function isHarmless(project: Project, source: Source, given: Node): boolean {
+function isHarmless(source: Source, given: Node): boolean {
   const node = peel(given)
   if (pathOf(source, node) !== null) return true
-  if (node.type === 'AwaitExpression') return isHarmless(project, source, node.argument)
+  if (node.type === 'AwaitExpression') return isHarmless(source, node.argument)
   if (node.type === 'CallExpression') {
     const { callee } = node
-    if (callee.type === 'Identifier')
-      return CREATES_CONTEXT.test(callee.name) || isOurs(project, source, callee)
+    if (callee.type === 'Identifier') return CREATES_CONTEXT.test(callee.name) || isOurs(source, callee)
     const object = callee.type === 'MemberExpression' ? peel(callee.object) : null
-    return object?.type === 'Identifier' && isOurs(project, source, object)
+    return object?.type === 'Identifier' && isOurs(source, object)
   }
   const binding = node.type === 'Identifier' ? source.bindingAt(node.name, node) : null
-  return (
-    binding?.kind === 'value' && binding.init.end < node.start && isHarmless(project, source, binding.init)
-  )
+  return binding?.kind === 'value' && binding.init.end < node.start && isHarmless(source, binding.init)
 }
 
 /** Returns whether a name is part of what a function of Sallyport returns, such as `createNextAuth()`. */
-function isOurs(project: Project, source: Source, node: Node & { name: string }): boolean {
-  const found = project.find(source, node.name, node)
+function isOurs(source: Source, node: Node & { name: string }): boolean {
+  const found = source.find(node.name, node)
   const init = found?.binding.kind === 'value' ? found.binding.init : null
   if (found === null || init?.type !== 'CallExpression' || init.callee.type !== 'Identifier') return false
-  const made = project.find(found.source, init.callee.name, init.callee)?.binding
+  const made = found.source.find(init.callee.name, init.callee)?.binding
   return made?.kind === 'import' && /^@sallyport\/trpc(\/|$)/.test(made.from)
 }
 

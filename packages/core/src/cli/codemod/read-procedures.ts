@@ -1,6 +1,5 @@
 import type { ESTree } from 'rolldown/utils'
 import { type Call, type FunctionNode, isFunction, memberOf, type Node, peel } from './nodes.ts'
-import type { Project } from './project.ts'
 import type { Source } from './source.ts'
 
 /** Who gets through the middlewares of a procedure so far, as far as `ctx.user` and `ctx.session` say. */
@@ -21,7 +20,7 @@ const KEEPS_STATE = new Set(['input', 'output', 'meta'])
 const MAX_STEPS = 50
 
 /** Returns a function that says what an expression is to tRPC. Null if it can't be followed. */
-export function readProcedures(project: Project, use: Use): (node: Node, source: Source) => Value | null {
+export function readProcedures(use: Use): (node: Node, source: Source) => Value | null {
   const states = new Map<Call, State>()
 
   function evaluate(given: Node, source: Source, left: number = MAX_STEPS): Value | null {
@@ -34,7 +33,7 @@ export function readProcedures(project: Project, use: Use): (node: Node, source:
   }
 
   function evaluateName(node: Node & { name: string }, source: Source, left: number): Value | null {
-    const found = project.find(source, node.name, node)
+    const found = source.find(node.name, node)
     if (found === null) return null
     const { binding, source: declaring } = found
     switch (binding.kind) {

@@ -2,8 +2,7 @@ import { type ESTree, parseSync } from 'rolldown/utils'
 import { type FunctionNode, memberOf, type Node, peel } from './nodes.ts'
 import { type Binding, scopeOf } from './scopes.ts'
 
-/** A parsed file. */
-export interface Source {
+interface ParsedFile {
   readonly path: string
   readonly text: string
   readonly program: ESTree.Program
@@ -11,11 +10,23 @@ export interface Source {
   bindingAt(name: string, node: Node): Binding | null
 }
 
+/** A file of the project. */
+export interface Source extends ParsedFile {
+  /** Returns the declaration of a name, also in another file. Null if that can't be said for certain. */
+  find(name: string, node: Node): Found | null
+}
+
+/** A declaration and the file that has it. */
+export interface Found {
+  readonly source: Source
+  readonly binding: Binding
+}
+
 /**
  * Parses with rolldown, which `doctor` needs too, so servers install no parser for a command they run once.
  * @throws Error at the first syntax error
  */
-export function parseSource(path: string, text: string): Source {
+export function parseFile(path: string, text: string): ParsedFile {
   const lang = /\.[cm]?tsx?$/.test(path) ? (path.endsWith('x') ? 'tsx' : 'ts') : 'jsx'
   const { program, errors } = parseSync(path, text, { lang, preserveParens: false })
   const [error] = errors
