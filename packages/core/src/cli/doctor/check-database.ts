@@ -7,7 +7,7 @@ import {
   checkSchema,
   INTERNAL_SCHEMA,
   type InternalNames,
-  prefixed,
+  storedName,
 } from '../../database/schema/internal-tables.ts'
 import { migrationTableOf } from '../../database/schema/migrations.ts'
 import { recordTables } from '../../database/schema/record-tables.ts'
@@ -78,12 +78,8 @@ async function connect(url: string): Promise<Dialect> {
 }
 
 /** Returns whether our migrations have created the tables, and not the app's tool. */
-async function isMigrated(db: Kysely<unknown>, { engine, schema }: InternalNames): Promise<boolean> {
-  const table = migrationTableOf(null)
-  const query =
-    engine === 'sqlite'
-      ? sql`select 1 from ${sql.id(prefixed(table))} limit 1`
-      : sql`select 1 from ${sql.id(schema, table)} limit 1`
+async function isMigrated(db: Kysely<unknown>, internal: InternalNames): Promise<boolean> {
+  const query = sql`select 1 from ${sql.table(storedName(internal, migrationTableOf(null)))} limit 1`
   // The table is missing.
   const { rows } = await query.execute(db).catch(() => ({ rows: [] }))
   return rows.length > 0

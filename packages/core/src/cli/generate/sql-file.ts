@@ -1,13 +1,4 @@
-import {
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely'
+import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 import { createStatements } from '../../database/schema/create-table.ts'
 import { INTERNAL_SCHEMA } from '../../database/schema/internal-tables.ts'
 import type { Engine } from '../../database/schema/mapping.ts'
@@ -17,19 +8,11 @@ import type { Tables } from '../../database/schema/table.ts'
 /** The first line of a generated SQL file. */
 export const SQL_ORIGIN = '-- Written by "sallyport generate"'
 
+const unopened = (): Promise<never> => Promise.reject(new TypeError('Statements are only compiled'))
+
 const DIALECTS = {
-  sqlite: {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db: Kysely<never>) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  },
-  postgres: {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db: Kysely<never>) => new PostgresIntrospector(db),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-  },
+  sqlite: new SqliteDialect({ database: unopened }),
+  postgres: new PostgresDialect({ pool: unopened }),
 }
 
 /** Returns the statements that create the tables and their indexes. */
