@@ -256,4 +256,11 @@ describe('init in an app of create-t3-app', () => {
     expect(files[path]).toContain('import { type Context } from "~/context";')
     expect(existsSync(join(app, '.env'))).toBe(true)
   })
+
+  test('without a database handle, leaves a DATABASE_URL to the app', async ({ expect }) => {
+    const app = createT3({ '.env': 'DATABASE_URL=postgres://localhost/app\n' })
+    rmSync(join(app, 'src/server/db'), { recursive: true })
+    await init(app)
+    expect(filesOf(app)['src/context.ts']).toContain("process.env.AUTH_DATABASE_URL ?? 'file:data/auth.db'")
+  })
 })

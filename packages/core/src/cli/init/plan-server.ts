@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
-import { type Change, readIfExists } from './changes.ts'
+import { readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
 import { planMount } from './mount/plan-mount.ts'
 import { AUTH_SERVER, LAZY_FILES } from './mount/templates.ts'
-import { newFile, type Steps } from './steps.ts'
-import { FILES, ownDatabase, TSCONFIG } from './templates.ts'
+import { inFolder, type Steps } from './steps.ts'
+import { FILES, TSCONFIG } from './templates.ts'
 
-const NEW_APP_PACKAGES = ['@trpc/client', 'hono', '@hono/node-server', 'typescript', '@types/node']
+const PACKAGES = ['kysely', 'better-sqlite3', '@trpc/server']
 
 /** Guides for apps whose files `init` doesn't write. */
 const GUIDES: Partial<Record<Framework, string>> = {
@@ -28,20 +28,32 @@ const MOUNTING: Partial<Record<Framework, string>> = {
 /** Plans a new app, or one with its own server. For a framework with a guide, names the guide. */
 export function planServer(app: DetectedApp): Steps {
   const guide = guideOf(app)
+  if (guide !== undefined)
+    return {
+      files: {},
+      edits: [],
+      byHand: [`For this ${app.framework} app, "sallyport init" writes only keys. Follow ${guide}.`],
+      packages: [],
+      command: 'npx sallyport keys list --env .env',
+    }
+  if (app.isNew) return planNewApp(app)
   // Node can't import the files. A bundler can.
-  if (guide === undefined && !app.isNew && JSON.parse(app.manifest).type === 'commonjs')
+  if (JSON.parse(app.manifest).type === 'commonjs')
     throw new ConfigurationError(
       'Nothing written: package.json has "type": "commonjs", and the files are ES modules. Set "module", and run this again.',
     )
-  const mounted = guide === undefined && !app.isNew ? planMount(app) : null
+  const mounted = planMount(app)
   if (mounted !== null) return { ...mounted, byHand: [...mounted.byHand, ...notesOn(app)] }
-  const missing = ['kysely', 'better-sqlite3', '@trpc/server', ...(app.isNew ? NEW_APP_PACKAGES : [])]
+  const context = hasContext(app.folder)
+    ? { 'auth-server.ts': AUTH_SERVER }
+    : { 'context.ts': FILES['context.ts'] }
+  const auth = app.folder === 'src' ? '' : ' --auth auth.ts'
   return {
-    files: guide === undefined ? planFiles(app) : [],
+    files: inFolder(app.folder, { ...LAZY_FILES, ...context }),
     edits: [],
-    byHand: byHand(app, guide),
-    packages: guide === undefined ? missing : [],
-    command: commandOf(app, guide),
+    byHand: byHand(app),
+    packages: PACKAGES,
+    command: `npx sallyport doctor configuration keys --env .env${auth}`,
   }
 }
 
@@ -51,19 +63,15 @@ function guideOf({ framework, packages }: DetectedApp): string | undefined {
   return framework === null || hasServer ? undefined : GUIDES[framework]
 }
 
-/** A new app gets all five files and a tsconfig.json. Another one has a server and a router already. */
-function planFiles({ folder, isNew, usesDatabaseUrl }: DetectedApp): Change[] {
-  const { 'router.ts': router, 'server.ts': server, 'context.ts': context, ...settings } = FILES
-  const files = {
-    ...(isNew ? settings : LAZY_FILES),
-    ...(hasContext(folder) ? { 'auth-server.ts': AUTH_SERVER } : { 'context.ts': context }),
-    ...(isNew ? { 'router.ts': router, 'server.ts': server } : {}),
+function planNewApp({ folder }: DetectedApp): Steps {
+  const tsconfig = readIfExists('tsconfig.json') === null ? { 'tsconfig.json': TSCONFIG } : {}
+  return {
+    files: { ...inFolder(folder, FILES), ...tsconfig },
+    edits: [],
+    byHand: [],
+    packages: [...PACKAGES, '@trpc/client', 'hono', '@hono/node-server', 'typescript', '@types/node'],
+    command: 'node --env-file=.env src/server.ts',
   }
-  const changes = Object.entries(files).map(([name, text]) =>
-    newFile(join(folder, name), ownDatabase(text, usesDatabaseUrl)),
-  )
-  const hasTsconfig = readIfExists('tsconfig.json') !== null
-  return isNew && !hasTsconfig ? [...changes, newFile('tsconfig.json', TSCONFIG)] : changes
 }
 
 /** Returns whether the app has a separate context. */
@@ -72,11 +80,8 @@ function hasContext(folder: string): boolean {
   return context !== null && !context.includes('openSqlite(')
 }
 
-function byHand(app: DetectedApp, guide: string | undefined): string[] {
-  const { framework, isNew, folder } = app
-  if (guide !== undefined)
-    return [`For this ${framework} app, "sallyport init" writes only keys. Follow ${guide}.`]
-  if (isNew) return []
+function byHand(app: DetectedApp): string[] {
+  const { framework, folder } = app
   const mounting = (framework && MOUNTING[framework]) ?? 'docs/server.md'
   const tsconfig = readIfExists('tsconfig.json')
   const context = hasContext(folder)
@@ -105,11 +110,4 @@ function notesOn({ databaseTool, manifest }: DetectedApp): string[] {
           `Users are in a SQLite file. To use the database of ${databaseTool} instead, follow docs/databases.md#your-apps-client.`,
         ]),
   ]
-}
-
-function commandOf({ isNew, folder }: DetectedApp, guide: string | undefined): string {
-  if (guide !== undefined) return 'npx sallyport keys list --env .env'
-  if (isNew) return 'node --env-file=.env src/server.ts'
-  const auth = folder === 'src' ? '' : ' --auth auth.ts'
-  return `npx sallyport doctor configuration keys --env .env${auth}`
 }

@@ -9,6 +9,7 @@ import { planNext } from './next/plan-next.ts'
 import { planServer } from './plan-server.ts'
 import { planStart } from './start/plan-start.ts'
 import type { Steps } from './steps.ts'
+import { ownDatabase } from './templates.ts'
 
 /** What `init` does in an app, and what is left to do by hand. */
 export interface Plan {
@@ -31,7 +32,10 @@ const FRAMEWORKS: Partial<Record<Framework, (app: DetectedApp) => Steps | null>>
 export function planInit(app: DetectedApp): Plan {
   const planFramework = app.framework === null ? undefined : FRAMEWORKS[app.framework]
   const steps = planFramework?.(app) ?? planStack(app) ?? planServer(app)
-  const { files, serverFolder = '.' } = steps
+  const { serverFolder = '.' } = steps
+  const files = Object.entries(steps.files).map(([path, text]): Change => {
+    return { path, before: null, after: ownDatabase(text, app.usesDatabaseUrl) }
+  })
   const envFile = posix.join(serverFolder, '.env')
   const taken = files.filter(({ path, after }) => ![null, after].includes(readIfExists(path)))
   if (taken.length > 0) {

@@ -1,11 +1,12 @@
+import { join } from 'node:path'
 import type { Change } from './changes.ts'
 
 /** What `init` does for one kind of app. */
 export interface Steps {
   /** Where the server runs and has its `.env`. @default '.' */
   readonly serverFolder?: string
-  /** Files to create. They may exist with the same text. */
-  readonly files: readonly Change[]
+  /** The text of files to create, by path. They may exist with the same text. */
+  readonly files: Readonly<Record<string, string>>
   /** Changes to files of the app. */
   readonly edits: readonly Change[]
   readonly byHand: readonly string[]
@@ -15,7 +16,9 @@ export interface Steps {
   readonly command: string
 }
 
-export const newFile = (path: string, after: string): Change => ({ path, before: null, after })
+export function inFolder(folder: string, files: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([name, text]) => [join(folder, name), text]))
+}
 
 /** Returns the command that runs a script of the app, from the one that adds packages. */
 export function scriptCommand(addPackages: string, script: string): string {

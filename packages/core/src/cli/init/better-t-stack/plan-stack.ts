@@ -3,7 +3,7 @@ import type { DetectedApp } from '../detect.ts'
 import { addAfter, type Edit, planEdits } from '../edits.ts'
 import { addToClient } from '../mount/mount-client.ts'
 import { addImports, inStyle } from '../sources.ts'
-import { newFile, type Steps, scriptCommand } from '../steps.ts'
+import { type Steps, scriptCommand } from '../steps.ts'
 import { STACK_EDITS } from './stack-edits.ts'
 import { stackFiles } from './stack-files.ts'
 
@@ -18,7 +18,7 @@ export function planStack({ addPackages }: DetectedApp): Steps | null {
   const { changes, byHand } = planEdits([...STACK_EDITS, clientEdit(readIfExists(CLIENT) ?? '')])
   return {
     serverFolder: 'apps/server',
-    files: Object.entries(stackFiles(databasePackage)).map(([path, text]) => newFile(path, text)),
+    files: stackFiles(databasePackage),
     edits: changes,
     byHand: [
       ...byHand,

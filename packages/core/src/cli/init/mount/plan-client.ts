@@ -10,12 +10,11 @@ import {
   type Source,
   withExtension,
 } from '../sources.ts'
-import { newFile } from '../steps.ts'
 import { addToClient, CLIENT } from './mount-client.ts'
 import { AUTH_CLIENT } from './templates.ts'
 
 interface ClientSteps {
-  readonly files: readonly Change[]
+  readonly files: Readonly<Record<string, string>>
   readonly edits: readonly Change[]
   readonly byHand: readonly string[]
 }
@@ -25,18 +24,18 @@ const BY_HAND = 'Create the client of the page: docs/install.md#in-the-browser.'
 /** Plans the client of a page, if the page is in the same package and on the same origin. */
 export function planClient(sources: readonly Source[], { folder, extension }: Place): ClientSteps {
   const source = findSource(sources, CLIENT)
-  if (source === null) return { files: [], edits: [], byHand: [BY_HAND] }
+  if (source === null) return { files: {}, edits: [], byHand: [BY_HAND] }
   const path = posix.join(posix.dirname(source.path), 'auth-client.ts')
   const server = importOf('type { auth }', { from: path, to: `${folder}auth-server.ts` }).replace(/;$/m, '')
   const text = withExtension(AUTH_CLIENT.replace(/^import type .*\n/m, server), extension)
-  const files = [newFile(path, text)]
+  const files = { [path]: text }
   if (source.text.includes('authLink(')) return { files, edits: [], byHand: [] }
   const client = addToClient(source.text)
-  if (client === null) return { files: [], edits: [], byHand: [BY_HAND] }
+  if (client === null) return { files: {}, edits: [], byHand: [BY_HAND] }
   const imports = addImports(client.imports, importOf('{ authClient }', { from: source.path, to: path }))
   const replacements = inStyle([imports, ...client.replacements], { text: source.text, extension })
   const { changes, byHand } = planEdits([
     { path: source.path, done: 'authLink(', replacements, byHand: BY_HAND },
   ])
-  return { files: byHand.length === 0 ? files : [], edits: changes, byHand }
+  return { files: byHand.length === 0 ? files : {}, edits: changes, byHand }
 }

@@ -1,15 +1,13 @@
-import { join } from 'node:path'
 import type { DetectedApp } from '../detect.ts'
 import { findSource, importExtension, readSources, withExtension } from '../sources.ts'
-import { newFile, type Steps } from '../steps.ts'
-import { ownDatabase } from '../templates.ts'
+import { inFolder, type Steps } from '../steps.ts'
 import { planClient } from './plan-client.ts'
 import { planServerEdits } from './plan-server-edits.ts'
 import { AUTH_SERVER, LAZY_FILES } from './templates.ts'
 
 /** Plans an app whose server follows tRPC's documentation; null if a part of the server doesn't. */
 export function planMount(app: DetectedApp): Steps | null {
-  const { folder, packages, usesDatabaseUrl } = app
+  const { folder, packages } = app
   const sources = readSources()
   const extension = importExtension(sources)
   const place = { folder: folder === '.' ? '' : `${folder}/`, extension }
@@ -17,15 +15,11 @@ export function planMount(app: DetectedApp): Steps | null {
   const server = mounted ? { edits: [], files: {}, server: mounted } : planServerEdits(sources, place)
   if (server === null) return null
   const client = planClient(sources, place)
-  const files = {
-    ...LAZY_FILES,
-    'auth-server.ts': ownDatabase(AUTH_SERVER, usesDatabaseUrl),
-    ...server.files,
-  }
-  const toFile = ([name, text]: [string, string]) =>
-    newFile(join(folder, name), withExtension(text, extension))
+  const files = Object.entries({ ...LAZY_FILES, 'auth-server.ts': AUTH_SERVER, ...server.files }).map(
+    ([name, text]) => [name, withExtension(text, extension)] as const,
+  )
   return {
-    files: [...Object.entries(files).map(toFile), ...client.files],
+    files: { ...inFolder(folder, Object.fromEntries(files)), ...client.files },
     edits: [...server.edits, ...client.edits],
     byHand: [
       ...client.byHand,

@@ -4,8 +4,8 @@ import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
 import { planEdits } from '../edits.ts'
 import { withExtension } from '../sources.ts'
-import { newFile, type Steps, scriptCommand } from '../steps.ts'
-import { FILES, ownDatabase } from '../templates.ts'
+import { inFolder, type Steps, scriptCommand } from '../steps.ts'
+import { FILES } from '../templates.ts'
 import { layoutEdit } from './layout-edit.ts'
 import type { NextSteps } from './next-steps.ts'
 import { planRouter } from './plan-router.ts'
@@ -43,7 +43,7 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
   }
   const edits = planEdits(steps.edits)
   return {
-    files: Object.entries(files).map(([name, text]) => newFile(join(app.folder, name), text)),
+    files: inFolder(app.folder, files),
     edits: edits.changes,
     byHand: [...byHand, ...edits.byHand, ...steps.byHand],
     packages: ['kysely', ...steps.packages],
@@ -70,13 +70,12 @@ function proxyFiles({ manifest }: DetectedApp): Record<string, string> {
 }
 
 /** An app without tRPC. */
-function planEmpty({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
+function planEmpty({ folder }: DetectedApp): NextSteps {
   const { 'proxy.ts': _, 'instrumentation.ts': __, ...files } = NEXT_FILES
   const signIn = planSignIn()
   return {
     files: {
       ...files,
-      'context.ts': ownDatabase(files['context.ts'], usesDatabaseUrl),
       'router.ts': withoutExtensions(FILES['router.ts'].replace(/^.*\n/, '')),
       ...signIn.files,
     },

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { ownDatabase } from '../templates.ts'
 import type { NextSteps } from './next-steps.ts'
 import { type Route, readRoute } from './route.ts'
 import { nextServer, userProviders } from './server-file.ts'
@@ -14,7 +13,7 @@ import { providerName } from './user-provider-edit.ts'
 const GUIDE = 'docs/nextjs.md#in-an-existing-app'
 
 /** Plans an app whose router isn't from create-t3-app. */
-export function planRouter({ folder, usesDatabaseUrl }: DetectedApp): NextSteps {
+export function planRouter({ folder }: DetectedApp): NextSteps {
   const found = findTrpcFiles(folder)
   const isDone = readIfExists(join(folder, 'server/next.ts')) !== null
   const route = found.route === null || isDone ? null : readRoute(found.route, folder)
@@ -23,7 +22,7 @@ export function planRouter({ folder, usesDatabaseUrl }: DetectedApp): NextSteps 
       ? { files: {}, edits: [], byHand: isDone ? [] : [SERVE] }
       : planRoute(found, { folder, route })
   return {
-    files: { 'context.ts': ownDatabase(NEXT_FILES['context.ts'], usesDatabaseUrl), ...steps.files },
+    files: { 'context.ts': NEXT_FILES['context.ts'], ...steps.files },
     edits: steps.edits,
     byHand: [...steps.byHand, 'Guard the procedures: docs/protect.md#kinds-of-procedures.'],
     packages: ['better-sqlite3'],

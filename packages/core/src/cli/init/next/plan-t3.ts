@@ -48,27 +48,17 @@ export function planT3(): NextSteps {
 
 /** Returns the database for the users, and the reason if it isn't the app's. */
 function findDatabase(client: string): { kind: T3Database; reason?: string } {
-  const kind = client.includes('@libsql/client')
-    ? 'libsql'
-    : client.includes('"postgres"')
-      ? 'postgres'
-      : 'own'
+  const own = (reason: string) => ({ kind: 'own', reason }) as const
   if (client.includes('PrismaClient'))
-    return {
-      kind: 'own',
-      reason: 'Prisma does not share its connections. To use another database, see docs/databases.md.',
-    }
-  if (kind === 'own')
-    return {
-      kind,
-      reason: 'init can share only libsql and postgres.js. To use another database, see docs/databases.md.',
-    }
-  if (readIfExists('drizzle.config.ts')?.includes('tablesFilter')) return { kind }
-  return {
-    kind: 'own',
-    reason:
+    return own('Prisma does not share its connections. To use another database, see docs/databases.md.')
+  const isLibsql = client.includes('@libsql/client')
+  if (!isLibsql && !client.includes('"postgres"'))
+    return own('init can share only libsql and postgres.js. To use another database, see docs/databases.md.')
+  if (!readIfExists('drizzle.config.ts')?.includes('tablesFilter'))
+    return own(
       'drizzle.config.ts has no tablesFilter, so drizzle-kit push would drop the tables of Sallyport. See docs/databases.md#your-migration-tool.',
-  }
+    )
+  return { kind: isLibsql ? 'libsql' : 'postgres' }
 }
 
 /** Of the route of create-t3-app 7.40, without white space and trailing commas. */

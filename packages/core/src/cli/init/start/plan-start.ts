@@ -1,8 +1,8 @@
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
 import { addAfter, addBefore, type Edit, planEdits, sha256 } from '../edits.ts'
-import { newFile, type Steps, scriptCommand } from '../steps.ts'
-import { FILES, ownDatabase } from '../templates.ts'
+import { type Steps, scriptCommand } from '../steps.ts'
+import { FILES } from '../templates.ts'
 import { REPLACED_FILES, type ReplacedFile } from './replaced-files.ts'
 import { START_FILES } from './templates.ts'
 
@@ -19,16 +19,11 @@ const ROOT_EDIT: Edit = {
 }
 
 /** Plans an app with the add-on tRPC of `@tanstack/cli`; null for one without it. */
-export function planStart({ usesDatabaseUrl, addPackages }: DetectedApp): Steps | null {
+export function planStart({ addPackages }: DetectedApp): Steps | null {
   if (readIfExists('src/integrations/trpc/router.ts') === null) return null
-  const files = {
-    ...START_FILES,
-    'src/auth.ts': FILES['auth.ts'],
-    'src/context.ts': ownDatabase(START_FILES['src/context.ts'], usesDatabaseUrl),
-  }
   const { changes, byHand } = planEdits([...REPLACED_FILES.map(replaceFile), ROOT_EDIT])
   return {
-    files: Object.entries(files).map(([path, text]) => newFile(path, text)),
+    files: { ...START_FILES, 'src/auth.ts': FILES['auth.ts'] },
     edits: changes,
     byHand: [...byHand, 'Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.'],
     packages: ['kysely', 'better-sqlite3'],
