@@ -43,6 +43,7 @@ function appOf(server: string, links: string): Record<string, string> {
 }
 
 const SOCKETS = [
+  "import { authConfig } from './auth.config.ts'",
   'new WebSocketServer({ server, ...webSocketOptions(authConfig) })',
   'applyWSSHandler({ ...authHandlerOptions,',
 ]
