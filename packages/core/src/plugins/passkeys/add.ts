@@ -3,34 +3,17 @@ import { base64url } from 'jose'
 import * as z from 'zod/mini'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
-import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
+import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { countAttempt } from './attempts.ts'
 import { readChallenge, useChallenge } from './challenges.ts'
-import { createCreationOptions } from './create-options.ts'
 import { sendNotice } from './notices.ts'
-import { creationOptions, type PasskeyCreationOptions } from './option-schemas.ts'
 import { passkeyName } from './own-passkeys.ts'
 import { attestation, type PasskeyAttestation } from './responses.ts'
 import { ALGORITHMS, MAX_PASSKEYS, passkeyError, relyingPartyOf, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-
-/** Returns the options for `startRegistration()`. */
-export function createPasskeyOptions(settings: Settings): Endpoint<object, PasskeyCreationOptions, true> {
-  return defineEndpoint({
-    ...ENDPOINTS.createPasskeyOptions,
-    caller: 'fresh-user',
-    setsCookies: true,
-    input: noFields,
-    output: creationOptions,
-    async run(_input, context) {
-      await requireSecondFactor(context)
-      return createCreationOptions(context, settings)
-    },
-  })
-}
 
 export interface AddPasskeyInput {
   /** The result of `startRegistration()`. */

@@ -19,20 +19,22 @@ interface Challenge {
   readonly purpose: Purpose
 }
 
-/** Stores a challenge, and returns the cookie that binds it to this browser. */
-export async function storeChallenge(
-  issued: Challenge,
+/** Creates a challenge, and the cookie that binds it to this browser. */
+export async function createChallenge(
+  purpose: Purpose,
   context: EndpointContext | AuthorizedContext,
-): Promise<string[]> {
+): Promise<{ challenge: string; cookies: string[] }> {
   const { config } = context
+  const challenge = createSecret()
   const browser = browserOf(context) ?? createSecret()
   const expiresAt = new Date(config.now().getTime() + CHALLENGE_SECONDS * 1000)
-  const id = await idOf(issued, browser, context)
+  const id = await idOf({ challenge, purpose }, browser, context)
   await context.change(async (trx) => {
     await withOwnTables(trx).insertInto('passkeyChallenge').values({ id, expiresAt }).execute()
   })
-  if (browser === NO_COOKIES) return []
-  return [setCookie(nameOf(context), browser, { maxAgeSeconds: CHALLENGE_SECONDS, ...config.cookies })]
+  if (browser === NO_COOKIES) return { challenge, cookies: [] }
+  const lifetime = { maxAgeSeconds: CHALLENGE_SECONDS, ...config.cookies }
+  return { challenge, cookies: [setCookie(nameOf(context), browser, lifetime)] }
 }
 
 /**

@@ -1,8 +1,12 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { rateLimits } from '../internal.ts'
-import { addPasskey, createPasskeyOptions } from './add.ts'
+import { addPasskey } from './add.ts'
+import {
+  createPasskeyOptions,
+  createPasskeyReauthenticationOptions,
+  createPasskeySignInOptions,
+} from './create-options.ts'
 import { listPasskeys, renamePasskey } from './own-passkeys.ts'
-import { createPasskeyReauthenticationOptions, reauthenticatePasskey } from './reauthenticate.ts'
 import { removePasskey } from './remove.ts'
 import { removeAdded, secondFactor } from './second-factor.ts'
 import {
@@ -12,7 +16,7 @@ import {
   type PasskeysOptions,
   type Settings,
 } from './settings.ts'
-import { createPasskeySignInOptions, signInPasskey } from './sign-in.ts'
+import { reauthenticatePasskey, signInPasskey } from './sign-in.ts'
 import { hasPasskey, migrations } from './tables.ts'
 
 export type PasskeyEndpoints = {

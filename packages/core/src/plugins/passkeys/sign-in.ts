@@ -2,28 +2,13 @@ import * as z from 'zod/mini'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { beginSession, completeSignIn } from '../../endpoints/issue-tokens.ts'
-import { noFields, oneTimeToken, tokens } from '../../endpoints/plain-schemas.ts'
+import { oneTimeToken, tokens } from '../../endpoints/plain-schemas.ts'
+import { renewSession } from '../../endpoints/renew-session.ts'
 import { attemptChallenge } from '../../endpoints/sign-in-challenge.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
-import { createSignInOptions } from './create-options.ts'
-import { type PasskeyRequestOptions, requestOptions } from './option-schemas.ts'
 import { provePasskey, requirePasskey } from './prove.ts'
 import { assertion, type PasskeyAssertion } from './responses.ts'
 import type { Settings } from './settings.ts'
-
-/** Returns the options for `startAuthentication()`. They name no user, so every passkey of the app fits. */
-export function createPasskeySignInOptions(
-  settings: Settings,
-): Endpoint<object, PasskeyRequestOptions, true> {
-  return defineEndpoint({
-    ...ENDPOINTS.createPasskeySignInOptions,
-    caller: 'anyone',
-    setsCookies: true,
-    input: noFields,
-    output: requestOptions,
-    run: (_input, context) => createSignInOptions(context, settings),
-  })
-}
 
 export interface SignInPasskeyInput {
   /** The result of `startAuthentication()`. */
@@ -53,6 +38,34 @@ export function signInPasskey(settings: Settings): Endpoint<SignInPasskeyInput, 
       const authorize = (trx: AuthTransaction) => requirePasskey(trx, passkey)
       if (first !== null) return completeSignIn({ ...first, authorize }, 'passkey', context)
       return beginSession(passkey.userId, context, { amr: ['passkey'], rememberMe, authorize })
+    },
+  })
+}
+
+export interface ReauthenticatePasskeyInput {
+  /** The result of `startAuthentication()`. */
+  response: PasskeyAssertion
+}
+
+/** Makes a session fresh, and replaces its credentials. */
+export function reauthenticatePasskey(
+  settings: Settings,
+): Endpoint<ReauthenticatePasskeyInput, TokenResponse, true> {
+  return defineEndpoint({
+    ...ENDPOINTS.reauthenticatePasskey,
+    caller: 'user',
+    setsCookies: true,
+    input: z.strictObject({ response: assertion }),
+    output: tokens,
+    async run({ response }, context) {
+      const { userId } = context.identity
+      const proof = { assertion: response, purpose: 'reauthenticate', userId } as const
+      const passkey = await provePasskey(proof, context, settings)
+      return renewSession(context, {
+        cause: 'reauthenticated',
+        methods: ['passkey'],
+        work: (trx) => requirePasskey(trx, passkey),
+      })
     },
   })
 }
