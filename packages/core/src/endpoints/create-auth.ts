@@ -11,11 +11,11 @@ import { type PruneReport, prune, requireAuditDays } from '../lifecycle/prune.ts
 import { ConfigurationError } from '../protocol/errors.ts'
 import { MAX_TIMER_MS } from '../protocol/settings.ts'
 import type { AuthStore } from '../session/auth-store.ts'
+import { checkKeys, checkLookup, requireReady } from '../session/is-ready.ts'
 import { type Api, createApi, type ServerApi } from './api.ts'
 import { createEndpointServer, endpointsOf } from './bind-endpoints.ts'
-import { checkReady } from './check-ready.ts'
 import type { EndpointServer } from './create-context.ts'
-import type { AuthDefinition, AuthPlugin } from './definition.ts'
+import { type AuthDefinition, type AuthPlugin, requireSigningKeys } from './definition.ts'
 import { createHandler, type RequestOptions } from './handler.ts'
 import { checkWrite, createReadiness, type Readiness } from './readiness.ts'
 
@@ -205,7 +205,12 @@ function setUp<Plugins extends readonly AuthPlugin[]>(
     handler: createHandler(endpoints, { config, connect }),
     api: createApi<Plugins>(endpoints, config, connect),
     prune: async () => pruneNow(await connect()),
-    ready: () => checkReady(definition, connect),
+    ready: () =>
+      requireReady([
+        () => checkKeys(config),
+        () => requireSigningKeys(definition),
+        async () => checkLookup(config, (await connect()).database.sessions),
+      ]),
     readiness: createReadiness(config, async () => (await connect()).database),
   })
   function stop(): void {
