@@ -32,3 +32,20 @@ export function emailUser(
     if (user !== undefined && hasMailbox(user.email)) await send(user)
   })
 }
+
+interface Sending<Fields> {
+  readonly userId: string
+  readonly context: EndpointContext
+  readonly settings: {
+    readonly sendEmail?: ((email: Fields & { to: string; user: EmailUser }) => Promise<void>) | undefined
+  }
+}
+
+/** Emails a user about a change of their account, after the response, if the app sends such emails. */
+export function sendNotice<const Fields extends object>(
+  fields: Fields,
+  { userId, context, settings: { sendEmail } }: Sending<NoInfer<Fields>>,
+): void {
+  if (sendEmail === undefined) return
+  emailUser(userId, context, (user) => sendEmail({ ...fields, to: user.email, user }))
+}

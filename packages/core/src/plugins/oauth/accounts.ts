@@ -7,10 +7,10 @@ import { renewSession } from '../../endpoints/renew-session.ts'
 import type { UndoneChange } from '../../events/event.ts'
 import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { sendNotice } from '../email-user.ts'
 import { requireWayIn } from '../require-way-in.ts'
 import { type AccountResponse, CREDENTIAL, usableAccounts } from '../usable-accounts.ts'
 import { oauthError } from './errors.ts'
-import { sendNotice } from './notices.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 import { rememberUnlinked } from './unlinked.ts'
@@ -65,7 +65,7 @@ export function unlinkAccount(settings: Settings): Endpoint<UnlinkAccountInput, 
         revokeOthers: revokeOtherSessions && 'factor-changed',
         work,
       })
-      sendNotice('account-unlinked', { userId, provider: { id: provider } }, { ...context, ...settings })
+      sendNotice({ kind: 'account-unlinked', provider }, { userId, context, settings })
       return renewed
     },
   })

@@ -4,6 +4,7 @@ import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { AuthError } from '../../protocol/errors.ts'
+import { sendNotice } from '../email-user.ts'
 import { redirectToApp } from './app-code.ts'
 import { oauthError } from './errors.ts'
 import {
@@ -15,7 +16,6 @@ import {
   requireAccount,
 } from './find-user.ts'
 import type { Finished, Flow } from './flow.ts'
-import { sendNotice } from './notices.ts'
 import type { Person, Proof } from './prove.ts'
 import type { Provider } from './providers.ts'
 import { resumeSession } from './resume-session.ts'
@@ -56,7 +56,8 @@ async function signIn(proof: Proof, { flow, provider, context, settings }: Finis
     return found
   })
   const { userId } = account
-  if (account.isLinked) sendNotice('account-linked', { userId, provider }, { ...context, ...settings })
+  if (account.isLinked)
+    sendNotice({ kind: 'account-linked', provider: provider.id }, { userId, context, settings })
   const methods = ['oauth', ...proof.amr]
   const { codeChallenge } = flow
   if (codeChallenge !== null) return redirectToApp({ account, methods, acr, codeChallenge, flow }, context)
@@ -86,7 +87,7 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
     await storeTokens(linked, tokens, { provider, context, db: trx })
   }
   const { cookies } = await renewSession(caller, { cause: 'factor-added', work })
-  sendNotice('account-linked', { userId, provider }, { ...context, ...settings })
+  sendNotice({ kind: 'account-linked', provider: provider.id }, { userId, context, settings })
   return { redirect: flow.redirectTo, cookies }
 }
 

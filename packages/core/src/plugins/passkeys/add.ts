@@ -7,9 +7,9 @@ import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { sendNotice } from '../email-user.ts'
 import { countAttempt } from './attempts.ts'
 import { readChallenge, useChallenge } from './challenges.ts'
-import { sendNotice } from './notices.ts'
 import { passkeyName } from './own-passkeys.ts'
 import { attestation, type PasskeyAttestation } from './responses.ts'
 import { ALGORITHMS, MAX_PASSKEYS, passkeyError, relyingPartyOf, type Settings } from './settings.ts'
@@ -55,7 +55,7 @@ export function addPasskey(settings: Settings): Endpoint<AddPasskeyInput, TokenR
         revokeOthers: revokeOtherSessions && 'factor-changed',
         work,
       })
-      sendNotice({ kind: 'passkey-added', name, userId }, context, settings)
+      sendNotice({ kind: 'passkey-added', passkey: { name } }, { userId, context, settings })
       return renewed
     },
   })

@@ -6,8 +6,8 @@ import { renewSession } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { sendNotice } from '../email-user.ts'
 import { requireWayIn } from '../require-way-in.ts'
-import { sendNotice } from './notices.ts'
 import { credentialId } from './responses.ts'
 import { METHODS } from './second-factor.ts'
 import { passkeyError, type Settings } from './settings.ts'
@@ -43,7 +43,7 @@ export function removePasskey(settings: Settings): Endpoint<RemovePasskeyInput, 
         revokeOthers: revokeOtherSessions && 'factor-changed',
         work,
       })
-      sendNotice({ kind: 'passkey-removed', name, userId }, context, settings)
+      sendNotice({ kind: 'passkey-removed', passkey: { name } }, { userId, context, settings })
       return renewed
     },
   })

@@ -2,7 +2,7 @@ import type { AuthTransaction } from '../../database/session-database.ts'
 import type { SecondFactor } from '../../endpoints/endpoint.ts'
 import type { UndoneChange } from '../../events/event.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
-import { sendNotice } from './notices.ts'
+import { sendNotice } from '../email-user.ts'
 import type { Settings } from './settings.ts'
 import { hasPasskey, withOwnTables } from './tables.ts'
 
@@ -19,7 +19,7 @@ export function secondFactor(settings: Settings): SecondFactor {
       return {
         notify(context) {
           for (const { name } of removed)
-            sendNotice({ kind: 'passkey-removed', name, userId }, context, settings)
+            sendNotice({ kind: 'passkey-removed', passkey: { name } }, { userId, context, settings })
         },
       }
     },
