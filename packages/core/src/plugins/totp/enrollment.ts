@@ -5,7 +5,6 @@ import { anyQuery, noFields, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
-import { enabledSince } from './enabled-since.ts'
 import { sendNotice } from './notices.ts'
 import {
   code,
@@ -17,10 +16,9 @@ import {
   toUri,
 } from './prove.ts'
 import { replaceRecoveryCodes } from './recovery-codes.ts'
-import { removeTotp } from './second-factor.ts'
+import { enabledSince, removeTotp, trustedDevices } from './second-factor.ts'
 import { type Settings, totpError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-import { trustedDevices } from './trusted-device.ts'
 
 export interface TotpResponse {
   /** When the user set it up, as ISO 8601; null if they haven't. */

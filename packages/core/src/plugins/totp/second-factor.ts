@@ -1,16 +1,19 @@
+import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { SecondFactor } from '../../endpoints/endpoint.ts'
 import type { UndoneChange } from '../../events/event.ts'
 import { deleteChallenges } from '../../lifecycle/delete-challenges.ts'
 import { forgetMethods } from '../../lifecycle/forget-methods.ts'
-import { enabledSince } from './enabled-since.ts'
+import { type KnownBrowsers, knownBrowsers } from '../known-browsers.ts'
 import { sendNotice } from './notices.ts'
 import { deleteRecoveryCodes } from './recovery-codes.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-import { trustedDevices } from './trusted-device.ts'
 
 const METHODS = ['otp', 'recovery']
+
+/** Browsers that sign in without a code. */
+export const trustedDevices: KnownBrowsers = knownBrowsers({ table: 'trustedDevice', suffix: '-trusted' })
 
 export function secondFactor(settings: Settings): SecondFactor {
   return {
@@ -27,6 +30,13 @@ export function secondFactor(settings: Settings): SecondFactor {
       }
     },
   }
+}
+
+/** Returns when a user set up their authenticator app; null if they haven't. */
+export async function enabledSince(userId: string, db: AuthKysely): Promise<Date | null> {
+  const query = withOwnTables(db).selectFrom('totp').select('confirmedAt').where('userId', '=', userId)
+  const { confirmedAt = null } = (await query.executeTakeFirst()) ?? {}
+  return confirmedAt === null ? null : new Date(confirmedAt)
 }
 
 /** Removes an app or recovery codes that an attacker may have added. */

@@ -8,8 +8,8 @@ import { attemptChallenge } from '../../endpoints/sign-in-challenge.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { sendNotice } from './notices.ts'
 import { code, proveCode, requireProvedApp } from './prove.ts'
+import { trustedDevices } from './second-factor.ts'
 import type { Settings } from './settings.ts'
-import { trustedDevices } from './trusted-device.ts'
 
 export interface SignInTotpInput {
   /** The `token` of the `challenge` with which another sign-in was rejected. */

@@ -2,11 +2,10 @@ import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { requirePositive } from '../../protocol/settings.ts'
 import { rateLimits } from '../internal.ts'
 import { confirmTotp, createRecoveryCodes, disableTotp, enableTotp, getTotp } from './enrollment.ts'
-import { removeAdded, secondFactor } from './second-factor.ts'
+import { removeAdded, secondFactor, trustedDevices } from './second-factor.ts'
 import { DEFAULT_LIMITS, type Settings, TOTP_ERRORS, type TotpOptions } from './settings.ts'
 import { reauthenticateTotp, signInTotp } from './sign-in.ts'
 import { migrations } from './tables.ts'
-import { trustedDevices } from './trusted-device.ts'
 
 export type TotpEndpoints = {
   readonly getTotp: typeof getTotp
