@@ -65,11 +65,6 @@ export async function transactInClient<Result>(
     return inTime(Promise.resolve(work(trx)), MAX_WORK_MS)
   }
 
-  function lockAndWorkNow(trx: object, found: StoredSession | null): Result {
-    check(found)
-    return workNow(trx, work)
-  }
-
   function run(trx: object): Result | Promise<Result> {
     const rollBack = (error: unknown) => {
       rolledBackFor = error
@@ -78,7 +73,8 @@ export async function transactInClient<Result>(
     try {
       const found = findNow(transactions.executeIn(trx), identity, locks)
       if (isThenable(found)) return lockAndWork(trx, found).catch(rollBack)
-      return lockAndWorkNow(trx, found)
+      check(found)
+      return workNow(trx, work)
     } catch (error) {
       return rollBack(error)
     }
