@@ -67,7 +67,7 @@ async function register(
   authenticator: Authenticator,
   { challenge, userId }: { challenge: string; userId: string },
 ): Promise<PasskeyAttestation> {
-  const user = { id: base64url.encode(await userHandleOf(userId)), name: '', displayName: '' }
+  const user = { id: await userHandleOf(userId), name: '', displayName: '' }
   return authenticator.create({ challenge, rp: { id: 'localhost', name: 'Test' }, user })
 }
 

@@ -1,4 +1,3 @@
-import { base64url } from 'jose'
 import * as z from 'zod/mini'
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
@@ -78,11 +77,10 @@ export function createPasskeyOptions(settings: Settings): Endpoint<object, Passk
       const excludeCredentials = await descriptorsOf(user.id, context.database.db)
       if (excludeCredentials.length >= MAX_PASSKEYS) throw passkeyError('TOO_MANY_PASSKEYS')
       const { challenge, cookies } = await createChallenge('add', context)
-      const handle = base64url.encode(await userHandleOf(user.id))
       const body: PasskeyCreationOptions = {
         challenge,
         rp: { id, name },
-        user: { id: handle, name: user.email, displayName: user.name },
+        user: { id: await userHandleOf(user.id), name: user.email, displayName: user.name },
         pubKeyCredParams: ALGORITHMS.map((alg) => ({ alg, type: 'public-key' })),
         timeout,
         excludeCredentials,

@@ -8,7 +8,7 @@ import { type Purpose, readChallenge, useChallenge } from './challenges.ts'
 import type { PasskeyAssertion } from './responses.ts'
 import { passkeyError, relyingPartyOf, type Settings } from './settings.ts'
 import { findPasskey, type Passkey, withOwnTables } from './tables.ts'
-import { isUserHandleOf } from './user-handle.ts'
+import { userHandleOf } from './user-handle.ts'
 
 interface Proof {
   readonly assertion: PasskeyAssertion
@@ -80,7 +80,7 @@ async function verify(
   const { userHandle } = assertion.response
   // The passkey must name its user, unless a session already does.
   const isOwned =
-    userHandle === undefined ? purpose === 'reauthenticate' : await isUserHandleOf(userId, userHandle)
+    userHandle === undefined ? purpose === 'reauthenticate' : userHandle === (await userHandleOf(userId))
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: { ...assertion, clientExtensionResults: {} },
