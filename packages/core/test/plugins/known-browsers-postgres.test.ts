@@ -22,10 +22,10 @@ test('a browser whose session is about to end is not remembered', async () => {
     return rows.length > 0
   }
   let ending: Promise<unknown> | undefined
-  // Gets the lock of the user before the transaction that remembers the browser.
+  // Gets its lock before the transaction that remembers the browser. Locks of rows don't keep that order.
   beforeCommit = async (userId) => {
     ending = auth.db.transaction().execute(async (trx) => {
-      await trx.selectFrom('user').select('id').where('id', '=', userId).forNoKeyUpdate().execute()
+      await sql`lock table "user" in exclusive mode`.execute(trx)
       await trx.deleteFrom('session').where('userId', '=', userId).execute()
       await until(isWaiting)
     })
