@@ -37,7 +37,7 @@ async function tablesOf(url: string): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-const OF_CORE = ['0001_tables', '0002_second_factors']
+const OF_CORE = ['0001_tables']
 const OF_PLUGINS = [
   'email-password 0001_verification',
   'email-password 0002_known_device',

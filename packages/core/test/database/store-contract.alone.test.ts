@@ -10,7 +10,7 @@ import { reasonOf } from '../support/reason-of.ts'
 import { remoteKind, sqliteClientKinds } from '../support/sqlite-clients.ts'
 import { inHours, literal, storeSession } from '../support/stored-sessions.ts'
 
-const CORE = ['0001_tables', '0002_second_factors']
+const CORE = ['0001_tables']
 const { config, close } = await createTestAuth()
 afterAll(close)
 

@@ -162,8 +162,8 @@ const CORE: MigrationList = {
   migrations: {
     async '0001_tables'(schema, types, db) {
       for (const statement of createStatements(schema, types, USER_TABLES)) await statement.execute()
+      // Later migrations may alter them.
       await createInternalTables(db, types)
     },
-    '0002_second_factors': (_schema, types, db) => createInternalTables(db, types),
   },
 }

@@ -30,13 +30,8 @@ export async function prepareTables(
     return { applied: [] }
   }
   const { applied } = await migrate(db, types)
-  const { user, session } = columns
-  const added = await addColumns(db, types, { user, session: { ...LATER_COLUMNS, ...session } })
-  return { applied: [...applied, ...added] }
+  return { applied: [...applied, ...(await addColumns(db, types, columns))] }
 }
-
-/** Columns that a first release didn't have. Not a migration: a push of an older schema drops them again. */
-const LATER_COLUMNS: AddedColumns['session'] = { amr: { type: 'text' }, acr: { type: 'text' } }
 
 /** Does the same for the tables of plugins. @throws ConfigurationError */
 export async function preparePlugins(

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigurationError } from '@sallyport/core'
+import type { AddedColumns } from '@sallyport/core/auth'
 import { openPostgres, openPostgresStore, type StoreMapping } from '@sallyport/core/postgres'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type OpenStore, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
@@ -397,8 +398,10 @@ describe('without the rights to create our schema', () => {
     const url = new URL(app.url)
     url.username = 'guest_tables'
     url.password = 'secret'
-    const missing = async () => {
-      const opening = openPostgres(url.href).then((database) => database.close())
+    const missing = async (session: AddedColumns['session'] = {}) => {
+      const opening = openPostgres(url.href, { columns: { user: {}, session } }).then((database) =>
+        database.close(),
+      )
       const error = await opening.catch((error: unknown) => error)
       const statements =
         error instanceof ConfigurationError ? error.message.match(/(grant|alter) [^;]+/g) : null
@@ -411,9 +414,10 @@ describe('without the rights to create our schema', () => {
     expect(await missing()).toEqual(grants)
     for (const grant of grants) await app.run(grant)
     expect(await missing()).toEqual([])
-    await app.run('alter table session drop column amr; alter table session owner to other')
-    expect(await missing()).toEqual(['alter table "session" owner to guest_tables'])
+    await app.run('alter table session owner to other')
+    const added = { team: { type: 'text' } } as const
+    expect(await missing(added)).toEqual(['alter table "session" owner to guest_tables'])
     await app.run('alter table "session" owner to guest_tables')
-    expect(await missing()).toEqual([])
+    expect(await missing(added)).toEqual([])
   })
 })

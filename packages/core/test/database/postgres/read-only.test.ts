@@ -9,6 +9,7 @@ import { storeSession } from '../../support/stored-sessions.ts'
 
 const kind = postgresKind(await testPostgres())
 const { config, signingKeys } = await createIssuer()
+const columns = { user: {}, session: { team: { type: 'text' } } } as const
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
 
 const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
@@ -23,7 +24,7 @@ async function makeReadOnly({ url, run }: TestDatabase): Promise<void> {
 }
 
 async function start(database: TestDatabase) {
-  const opened = closeLater(await openPostgres(database.url))
+  const opened = closeLater(await openPostgres(database.url, { columns }))
   const auth = await createAuth(definition, opened, { pruneEverySeconds: 0 })
   onTestFinished(() => auth.close())
   return { auth, sessions: opened.sessions }
@@ -43,7 +44,7 @@ describe('a primary that is read-only', () => {
 
   test.each([
     ['our tables', ''],
-    ['a column', 'alter table session drop column amr'],
+    ['a column', 'alter table session drop column team'],
     ['a trigger', 'drop trigger sallyport_session_deleted on session'],
   ])('does not start if it lacks %s', async (_name, statement) => {
     const database = await kind.create()

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const children: Child[] = []
-const CORE = ['0001_tables', '0002_second_factors']
+const CORE = ['0001_tables']
 afterEach(() => {
   for (const child of children.splice(0)) child.kill()
 })
