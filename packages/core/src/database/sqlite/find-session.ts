@@ -9,12 +9,13 @@ import type {
   SessionToken,
   StoredSession,
 } from '../../session/session.ts'
-import { type LookupValues, sessionOf } from '../../session/session-row.ts'
+import { type LookupValues, type Row, sessionOf } from '../../session/session-row.ts'
 import { type SessionSql, tokenStatement } from '../find-session-sql.ts'
 import { type SessionTable, toNullableDate } from '../schema/kysely-tables.ts'
 import type { StoreMapping } from '../schema/mapping.ts'
 import type { RowStatement, SqliteConnection } from './connections/connection.ts'
 import { isBusy, type RetryWhileBusy } from './connections/errors.ts'
+import type { RunStatement } from './driver.ts'
 
 /**
  * Returns Step 2 as one statement. The unary plus stops SQLite from preparing the statement again for every
@@ -26,25 +27,22 @@ export function lookupStatement({ session, user }: SessionSql): string {
     where s.${session.id} = +? and s.${session.userId} = +?`
 }
 
-export type TokenRow = Pick<Selectable<SessionTable>, keyof SessionToken>
+/** Reads what the token endpoint needs from our own table `session`. */
+export function sqliteTokens(read: RunStatement, mapping?: StoreMapping): SessionStore['findToken'] {
+  const statement = `${tokenStatement('sqlite', mapping)}+?`
+  return async (sessionId) => {
+    if (!sessionId.isWellFormed()) return null
+    const [row] = await read(statement, [sessionId])
+    return row === undefined ? null : toSessionToken(row as Row & TokenRow)
+  }
+}
 
-/** Converts a row of `tokenStatement`. */
-export function toSessionToken(row: TokenRow): SessionToken {
+type TokenRow = Pick<Selectable<SessionTable>, keyof SessionToken>
+
+function toSessionToken(row: TokenRow): SessionToken {
   const [expiresAt, createdAt] = [readDate(row.expiresAt), readDate(row.createdAt)]
   const [rotatedAt, lastSeenAt] = [toNullableDate(row.rotatedAt), readDate(row.lastSeenAt)]
   return { ...row, rotatedAt, expiresAt, createdAt, lastSeenAt, remembered: row.remembered !== 0 }
-}
-
-export function sqliteTokens(
-  reader: SqliteConnection,
-  { mapping, retryWhileBusy }: { mapping: StoreMapping | undefined; retryWhileBusy: RetryWhileBusy },
-): SessionStore['findToken'] {
-  const statement = reader.prepare(`${tokenStatement('sqlite', mapping)}+?`)
-  return async (sessionId) => {
-    if (!sessionId.isWellFormed()) return null
-    const [row] = await retryWhileBusy(() => statement.all([sessionId]))
-    return row === undefined ? null : toSessionToken(row as TokenRow)
-  }
 }
 
 interface LookupOptions {

@@ -1,7 +1,5 @@
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { memoryLimits } from '../../rate-limit/memory-limits.ts'
-import type { Row } from '../../session/session-row.ts'
-import { tokenStatement } from '../find-session-sql.ts'
 import { storedLimits } from '../limits.ts'
 import { sqliteTypes } from '../schema/migrations.ts'
 import type { LibsqlClient } from './connections/client.ts'
@@ -10,7 +8,6 @@ import { createBusyRetry, isRejectedStatement } from './connections/errors.ts'
 import { libsqlStatements } from './connections/libsql-statements.ts'
 import type { RunStatement, SqliteDriver } from './driver.ts'
 import { remoteLookups } from './find-remote-session.ts'
-import { type TokenRow, toSessionToken } from './find-session.ts'
 import { leaseFeed } from './lease-feed.ts'
 import { libsqlWriteQueue } from './libsql-write-queue.ts'
 import { pollingFeed, pollStatement } from './polling-feed.ts'
@@ -48,14 +45,6 @@ export async function libsqlDriver(
     problems: () => file?.problems() ?? [],
     isReplaced: file?.isReplaced,
     lookups: (sql, columns) => remoteLookups(lookUp, sql, columns),
-    findToken(mapping) {
-      const statement = `${tokenStatement('sqlite', mapping)}?`
-      return async (sessionId) => {
-        if (!sessionId.isWellFormed()) return null
-        const [row] = await read(statement, [sessionId])
-        return row === undefined ? null : toSessionToken(row as Row & TokenRow)
-      }
-    },
     feed(sql, passMs) {
       if (isRemote) return leaseFeed('a remote libsql server')
       const statement = pollStatement(sql)

@@ -1,25 +1,17 @@
-import { Kysely } from 'kysely'
-import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { checkMapping } from '../check-mapping.ts'
 import type { MappingOptions, OpenedReader, OpenedStore } from '../database.ts'
 import { sessionSql } from '../find-session-sql.ts'
-import { restoringLimits } from '../limits.ts'
 import { mappedSessions } from '../mapped-sessions.ts'
 import { pruneFeedHourly } from '../prune-feed.ts'
-import { restoringDialect } from '../restore-tables.ts'
 import { expectedOfStore } from '../schema/expected.ts'
-import { type Expected, inspect } from '../schema/inspect.ts'
 import { offerInspection } from '../schema/inspect-opened.ts'
-import type { AuthTables } from '../schema/kysely-tables.ts'
 import { sqliteTypes } from '../schema/migrations.ts'
-import { watchDatabase } from '../watch-database.ts'
-import type { D1Client, SqliteClient, SqliteSource } from './connections/client.ts'
+import type { D1Client, SqliteSource } from './connections/client.ts'
 import { requireFile } from './connections/connect.ts'
-import type { SqliteDriver } from './driver.ts'
-import { installTables, RESTORER } from './install-tables.ts'
+import { openNode, startNode } from './node.ts'
 import type { SqliteOptions } from './open.ts'
-import { openDriver } from './open-driver.ts'
+import { openD1Store } from './open-d1-store.ts'
 import { PASS_MS } from './polling-feed.ts'
 
 /** Options of {@link openSqliteStore}. */
@@ -38,65 +30,33 @@ export function openSqliteStore(
   options: SqliteStoreOptions,
 ): Promise<OpenedReader>
 export async function openSqliteStore(
-  source: SqliteSource<SqliteClient | D1Client>,
+  source: SqliteSource | { readonly client: D1Client },
   options: SqliteStoreOptions,
 ): Promise<OpenedReader | OpenedStore> {
-  const { mapping, columns = NO_COLUMNS, busyTimeoutMs = 5_000 } = options
-  requirePositive('busyTimeoutMs', busyTimeoutMs, MAX_TIMER_MS)
+  if (isD1(source)) return openD1Store(source.client, options)
+  const { mapping, columns = NO_COLUMNS, busyTimeoutMs } = options
   requireFile(source)
-  const driver = await openDriver(source, { busyTimeoutMs, wal: false })
-  try {
+  return openNode(source, { busyTimeoutMs, wal: false }, async (node) => {
+    const { kysely: db, driver } = node
     const check = () =>
       checkMapping('sqlite', options, async (statement) => (await driver.read(statement))[0])
     const expected = expectedOfStore(sqliteTypes, options)
-    const writer = 'dialect' in driver ? createWriter(driver) : null
-    if (writer !== null) await offerInspection({ db: writer.db, expectedWith: () => expected, check })
+    await offerInspection({ db, expectedWith: () => expected, check })
     await check()
     const sql = sessionSql('sqlite', mapping, columns)
-    const revocations = driver.feed(sql, PASS_MS.mapped)
-    const reader = { sessions: driver.lookups(sql, columns), revocations }
-    const close = () => {
-      revocations.close()
-      driver.close()
-    }
-    if (writer === null) return { ...reader, limits: driver.limits, close: async () => close() }
-    const { db, limits, stop } = await openWriter(writer, expected)
-    const locks = { sql, columns }
+    const { close, ...store } = await startNode(node, { sql, columns, passMs: PASS_MS.mapped, expected })
+    const stopPruning = pruneFeedHourly(db, 'sqlite')
     return {
-      ...reader,
-      limits,
-      locks,
-      isReplaced: writer.driver.isReplaced,
-      ...mappedSessions({ db, locks, revocations }),
-      async close() {
-        stop()
-        close()
+      ...store,
+      ...mappedSessions({ ...store, db }),
+      close() {
+        stopPruning()
+        return close()
       },
     }
-  } catch (error) {
-    driver.close()
-    throw error
-  }
-}
-
-function createWriter(driver: SqliteDriver) {
-  return { driver, db: new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, RESTORER) }) }
-}
-
-/** Creates our tables, and watches and prunes them until it's stopped. */
-async function openWriter({ driver, db }: ReturnType<typeof createWriter>, expected: Expected) {
-  await installTables(db, driver)
-  const stopPruning = pruneFeedHourly(db, 'sqlite')
-  const stopWatching = await watchDatabase({
-    inspect: async () => [...(await inspect(db, expected)), ...driver.problems()],
-    repair: () => RESTORER.restore(db),
   })
-  return {
-    db,
-    limits: restoringLimits(driver.limits, { restorer: RESTORER, db }),
-    stop() {
-      stopPruning()
-      stopWatching()
-    },
-  }
+}
+
+function isD1(source: SqliteSource | { readonly client: D1Client }): source is { readonly client: D1Client } {
+  return typeof source !== 'string' && 'batch' in source.client && !('execute' in source.client)
 }

@@ -1,24 +1,17 @@
-import { Kysely } from 'kysely'
-import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
 import type { OpenedDatabase, OwnTablesOptions } from '../database.ts'
 import { sessionSql } from '../find-session-sql.ts'
-import { restoringLimits } from '../limits.ts'
-import { restoringDialect } from '../restore-tables.ts'
 import { applyNames } from '../schema/apply-names.ts'
 import { expectedOfDatabase } from '../schema/expected.ts'
-import { inspect } from '../schema/inspect.ts'
 import { isInspecting, offerInspection } from '../schema/inspect-opened.ts'
-import type { AuthTables } from '../schema/kysely-tables.ts'
 import { sqliteTypes } from '../schema/migrations.ts'
 import { prepareTables } from '../schema/prepare-tables.ts'
 import type { Tables } from '../schema/table.ts'
-import { watchDatabase } from '../watch-database.ts'
 import type { SqliteSource } from './connections/client.ts'
 import { requireFile } from './connections/connect.ts'
-import { installTables, RESTORER } from './install-tables.ts'
-import { openDriver } from './open-driver.ts'
+import { sqliteTokens } from './find-session.ts'
+import { openNode, startNode } from './node.ts'
 import { PASS_MS } from './polling-feed.ts'
 
 /** Options of {@link openSqlite}. */
@@ -50,41 +43,23 @@ export async function openSqlite(
   source: SqliteSource,
   options: SqliteOptions = {},
 ): Promise<OpenedDatabase<unknown>> {
-  const { busyTimeoutMs = 5_000, create = true, columns = NO_COLUMNS, migrate: migrates = true } = options
-  requirePositive('busyTimeoutMs', busyTimeoutMs, MAX_TIMER_MS)
+  const { busyTimeoutMs, create = true, columns = NO_COLUMNS, migrate: migrates = true } = options
   const { names, mapping, plugins } = applyNames(options)
   if (!(create && migrates) || isInspecting()) requireFile(source)
-  const driver = await openDriver(source, { busyTimeoutMs, wal: migrates && !isInspecting() })
-  const kysely = new Kysely<AuthTables>({ dialect: restoringDialect(driver.dialect, RESTORER), plugins })
-  const expectedWith = (pluginTables: Tables = {}) =>
-    expectedOfDatabase(sqliteTypes, { pluginTables, columns, migrates, names })
-  try {
+  const wal = migrates && !isInspecting()
+  return openNode(source, { busyTimeoutMs, wal, plugins }, async (node) => {
+    const { kysely, driver } = node
+    const expectedWith = (pluginTables: Tables = {}) =>
+      expectedOfDatabase(sqliteTypes, { pluginTables, columns, migrates, names })
     await offerInspection({ db: kysely, expectedWith })
     const migrations = await prepareTables(kysely, sqliteTypes, { columns, migrates, names })
-    await installTables(kysely, driver)
     const sql = sessionSql('sqlite', mapping, columns)
-    const sessions = { ...driver.lookups(sql, columns), findToken: driver.findToken(mapping) }
-    const revocations = driver.feed(sql, migrates ? PASS_MS.own : PASS_MS.mapped)
-    const limits = restoringLimits(driver.limits, { restorer: RESTORER, db: kysely })
-    const locks = { sql, columns }
-    const own = { columns, locks, types: sqliteTypes, migrates, names, isReplaced: driver.isReplaced }
-    const database = { db: kysely, sessions, revocations, limits, ...own }
-    const stopWatching = await watchDatabase({
-      inspect: async () => [...(await inspect(kysely, expectedWith())), ...driver.problems()],
-      repair: () => RESTORER.restore(kysely),
-    })
-    return {
-      ...database,
-      db: withAuthStore(kysely, { sessions, revocations, limits, database }),
-      migrations,
-      async close() {
-        stopWatching()
-        revocations.close()
-        driver.close()
-      },
-    }
-  } catch (error) {
-    driver.close()
-    throw error
-  }
+    const passMs = migrates ? PASS_MS.own : PASS_MS.mapped
+    const { close, ...store } = await startNode(node, { sql, columns, passMs, expected: expectedWith() })
+    const sessions = { ...store.sessions, findToken: sqliteTokens(driver.read, mapping) }
+    const database = { ...store, sessions, db: kysely, columns, types: sqliteTypes, migrates, names }
+    const { revocations, limits } = store
+    const db = withAuthStore(kysely, { sessions, revocations, limits, database })
+    return { ...database, db, migrations, close }
+  })
 }

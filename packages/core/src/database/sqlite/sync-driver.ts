@@ -9,7 +9,7 @@ import { sqliteTypes } from '../schema/migrations.ts'
 import type { RowStatement, SqliteConnection } from './connections/connection.ts'
 import { createBusyRetry, type RetryWhileBusy } from './connections/errors.ts'
 import type { RunStatement, SqliteDriver } from './driver.ts'
-import { sqliteLookups, sqliteTokens } from './find-session.ts'
+import { sqliteLookups } from './find-session.ts'
 import { pollingFeed, pollStatement } from './polling-feed.ts'
 import { sqliteWriteQueue } from './write-queue.ts'
 
@@ -44,7 +44,6 @@ export function syncDriver(
     limits: counter === null ? memoryLimits() : limitsOn(counter, createBusyRetry(busyTimeoutMs)),
     read: (sql, parameters) => retryWhileBusy(() => read(sql, parameters)),
     lookups: (sql, columns) => sqliteLookups(reader, { sql, columns, retryWhileBusy, meter }),
-    findToken: (mapping) => sqliteTokens(reader, { mapping, retryWhileBusy }),
     feed(sql, passMs) {
       // Only we can change a database in memory.
       if (counter === null && !isShared) return Object.assign(memoryFeed(), { close() {} })
