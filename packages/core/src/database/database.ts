@@ -33,19 +33,7 @@ export interface MappingOptions extends Pick<ColumnsOptions, 'columns'> {
 
 /** An open database with our tables, and the app's own `Tables`. */
 export interface OpenedDatabase<Tables>
-  extends Pick<
-    SessionDatabase,
-    | 'sessions'
-    | 'revocations'
-    | 'limits'
-    | 'columns'
-    | 'locks'
-    | 'types'
-    | 'migrates'
-    | 'names'
-    | 'restore'
-    | 'isReplaced'
-  > {
+  extends Omit<SessionDatabase, 'db' | 'onEvent' | 'request' | 'hooks'> {
   /** Kysely, for the context of a call. Runs on the write queue in SQLite and on a pool in PostgreSQL. */
   readonly db: Kysely<AuthTables & Tables> & AuthDatabase
   /** The migrations that ran when it was opened. */
