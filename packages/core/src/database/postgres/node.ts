@@ -71,19 +71,25 @@ export async function openNode<Result>(
   }
 }
 
-interface StartedNode extends SessionReader {
+interface StartOptions extends LookupOptions {
+  readonly state: FeedState
+  readonly expected: Expected
+}
+
+interface StartedNode {
+  readonly sessions: SessionReader
   readonly revocations: RevocationFeed
   readonly limits: Required<RateLimitStore>
   close(): Promise<void>
 }
 
-/** Starts the feed and the lookups. Resolves when the first lookup can be sent. */
+/** Starts the feed and the lookups, and watches the tables. Resolves when the first lookup can be sent. */
 export async function startNode(
-  { kysely, connector, restorer, state }: Omit<Node, 'types'> & { state: FeedState },
-  options: LookupOptions,
+  { kysely, connector, restorer }: Node,
+  { state, expected, ...lookup }: StartOptions,
 ): Promise<StartedNode> {
-  const { driver } = connector
-  const lookups = postgresLookups(connector, options)
+  const { driver, meter } = connector
+  const lookups = postgresLookups(connector, lookup)
   const { opened } = lookups
   // Our own connections stay open anyway.
   const isAlwaysUsed = driver.openLookups !== undefined
@@ -103,7 +109,9 @@ export async function startNode(
         restore: () => restorer.restore(kysely),
       })
     : leaseFeed()
+  let stopWatching = () => {}
   async function close(): Promise<void> {
+    stopWatching()
     const revocations = await Promise.resolve(feed).catch(() => null)
     await Promise.all([revocations?.close(), lookups.close()])
     await driver.close()
@@ -119,7 +127,13 @@ export async function startNode(
     const limits = state.hasTables
       ? restoringLimits(postgresLimits(connector), { restorer, db: kysely })
       : memoryLimits()
-    return { findSession, revocations, limits, close }
+    // What the role may not create was reported already.
+    const wanted = state.isComplete ? expected : { ...expected, internalTables: {}, triggers: {} }
+    stopWatching = await watchDatabase({
+      inspect: () => inspect(kysely, wanted),
+      repair: () => restorer.restore(kysely),
+    })
+    return { sessions: { findSession, meter }, revocations, limits, close }
   } catch (error) {
     await close()
     throw error
@@ -147,20 +161,6 @@ function postgresLimits({ driver, schema }: PostgresConnector): Required<RateLim
     const numbered = text.replaceAll('?', () => `$${++place}`)
     const statement = { text: numbered, values, name: statementName('limit', text) }
     return (await orUnavailable(driver.query<Row>(statement))).rows
-  })
-}
-
-/** Watches the tables. What the role may not create was reported already, so it isn't expected. */
-export function watchNode({
-  kysely,
-  restorer,
-  state,
-  expected,
-}: Pick<Node, 'kysely' | 'restorer'> & { state: FeedState; expected: Expected }): Promise<() => void> {
-  const wanted = state.isComplete ? expected : { ...expected, internalTables: {}, triggers: {} }
-  return watchDatabase({
-    inspect: () => inspect(kysely, wanted),
-    repair: () => restorer.restore(kysely),
   })
 }
 

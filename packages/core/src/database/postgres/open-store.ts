@@ -13,7 +13,7 @@ import type { PostgresClient, PostgresHttpClient } from './drivers/clients.ts'
 import type { FeedState } from './feed-state.ts'
 import { readIdTypes } from './ids.ts'
 import { installFeed } from './install-feed.ts'
-import { openNode, startNode, watchNode } from './node.ts'
+import { openNode, startNode } from './node.ts'
 import { checkRowSecurity } from './row-security.ts'
 
 /**
@@ -39,7 +39,8 @@ export function openPostgresStore(
   options: PostgresOptions & MappingOptions,
 ): Promise<OpenedReader> {
   const { mapping, columns = NO_COLUMNS } = options
-  return openNode(source, options, async ({ kysely, connector, types, restorer }) => {
+  return openNode(source, options, async (node) => {
+    const { kysely, connector, types } = node
     const { query } = connector.driver
     const tables = { sql: sessionSql('postgres', mapping, columns), columns }
     const check = async () => {
@@ -60,17 +61,14 @@ export function openPostgresStore(
       return NO_FEED
     })
     const lookup = { ...tables, ids }
-    const { findSession, close, ...store } = await startNode({ kysely, connector, restorer, state }, lookup)
+    const { close, ...store } = await startNode(node, { ...lookup, state, expected })
     const stopPruning = pruneFeedHourly(kysely, 'postgres')
-    const stopWatching = await watchNode({ kysely, restorer, state, expected })
     const writes = { db: kysely, locks: lookup, revocations: store.revocations }
     return {
       ...store,
-      sessions: { findSession, meter: connector.meter },
       ...(isInteractive && { locks: lookup, ...mappedSessions(writes) }),
       close() {
         stopPruning()
-        stopWatching()
         return close()
       },
     }

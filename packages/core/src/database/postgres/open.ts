@@ -13,7 +13,7 @@ import type { PostgresOptions, PostgresSource } from './connect.ts'
 import { postgresTokens } from './find-session.ts'
 import { toGrantError } from './install-faults.ts'
 import { installFeed } from './install-feed.ts'
-import { openNode, startNode, watchNode } from './node.ts'
+import { openNode, startNode } from './node.ts'
 import { checkRowSecurity } from './row-security.ts'
 
 /**
@@ -34,44 +34,30 @@ export async function openPostgres(
 ): Promise<OpenedDatabase<unknown>> {
   const { columns = NO_COLUMNS, migrate: migrates = true } = options
   const { names, mapping, plugins } = applyNames(options)
-  return openNode(
-    source,
-    { ...options, mapping, columns, plugins },
-    async ({ kysely, connector, types, restorer }) => {
-      const ids = { session: 'text', user: 'text' } as const
-      const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
-      const check = () => checkRowSecurity(connector.driver, lookup)
-      const expectedWith = (pluginTables: Tables = {}) =>
-        expectedOfDatabase(types, { pluginTables, columns, migrates, names })
-      await offerInspection({ db: kysely, expectedWith, check })
-      const prepared = prepareTables(kysely, types, { columns, migrates, names })
-      const migrations = await prepared.catch(async (error: unknown) => {
-        throw await toGrantError(kysely, { error, schema: types.schema })
-      })
-      await check()
-      const state = await installFeed(kysely, types, { mapping, columns, mayLackRights: !migrates })
-      const { findSession, revocations, limits, close } = await startNode(
-        { kysely, connector, restorer, state },
-        lookup,
-      )
-      const findToken = postgresTokens(connector.driver, lookup, mapping)
-      const sessions = { findSession, findToken, meter: connector.meter }
-      const restore = () => restorer.restore(kysely)
-      const own = { columns, locks: lookup, types, migrates, names, restore }
-      const database = { db: kysely, sessions, revocations, limits, ...own }
-      const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
-      const stopWatching = await watchNode({ kysely, restorer, state, expected: expectedWith() })
-      return {
-        ...database,
-        db,
-        migrations,
-        close() {
-          stopWatching()
-          return close()
-        },
-      }
-    },
-  )
+  return openNode(source, { ...options, mapping, columns, plugins }, async (node) => {
+    const { kysely, connector, types, restorer } = node
+    const ids = { session: 'text', user: 'text' } as const
+    const lookup = { sql: sessionSql('postgres', mapping, columns), columns, ids }
+    const check = () => checkRowSecurity(connector.driver, lookup)
+    const expectedWith = (pluginTables: Tables = {}) =>
+      expectedOfDatabase(types, { pluginTables, columns, migrates, names })
+    await offerInspection({ db: kysely, expectedWith, check })
+    const prepared = prepareTables(kysely, types, { columns, migrates, names })
+    const migrations = await prepared.catch(async (error: unknown) => {
+      throw await toGrantError(kysely, { error, schema: types.schema })
+    })
+    await check()
+    const state = await installFeed(kysely, types, { mapping, columns, mayLackRights: !migrates })
+    const { close, ...store } = await startNode(node, { ...lookup, state, expected: expectedWith() })
+    const { revocations, limits } = store
+    const findToken = postgresTokens(connector.driver, lookup, mapping)
+    const sessions = { ...store.sessions, findToken }
+    const restore = () => restorer.restore(kysely)
+    const own = { columns, locks: lookup, types, migrates, names, restore }
+    const database = { db: kysely, sessions, revocations, limits, ...own }
+    const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
+    return { ...database, db, migrations, close }
+  })
 }
 
 async function limitStatements(trx: AuthTransaction, timeoutMs: number): Promise<void> {

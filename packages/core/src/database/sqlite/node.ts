@@ -6,10 +6,8 @@ import { restoringLimits } from '../limits.ts'
 import { requireOwnWrites } from '../own-writes.ts'
 import { restoringDialect, type TableRestorer } from '../restore-tables.ts'
 import { type Expected, inspect } from '../schema/inspect.ts'
-import { prefixed } from '../schema/internal-tables.ts'
 import type { AuthKysely } from '../schema/kysely-tables.ts'
 import { createInternalTables, sqliteTypes } from '../schema/migrations.ts'
-import { INTERNAL_TABLES } from '../schema/tables.ts'
 import { watchDatabase } from '../watch-database.ts'
 import type { SqliteSource } from './connections/client.ts'
 import type { SqliteDriver } from './driver.ts'
@@ -56,7 +54,7 @@ interface StartOptions {
 
 /** Creates our internal tables, starts the lookups and the feed, and watches the tables. */
 export async function startNode({ kysely, driver }: Node, { sql, columns, passMs, expected }: StartOptions) {
-  await createMissing(kysely)
+  await createMissing(kysely, Object.keys(expected.internalTables))
   if (driver.isReplicable)
     await requireOwnWrites(kysely, { read: driver.read, fix: 'Pass a client for the server.' })
   const revocations = driver.feed(sql, passMs)
@@ -83,12 +81,10 @@ const RESTORER: TableRestorer = {
   restore: (db) => createInternalTables(db, sqliteTypes),
 }
 
-const TABLES = Object.keys(INTERNAL_TABLES).map((name) => prefixed(name.slice(name.indexOf('.') + 1)))
-
 /** Creates the internal tables that are missing. If all exist, a start doesn't wait for another process. */
-async function createMissing(db: AuthKysely): Promise<void> {
+async function createMissing(db: AuthKysely, tables: readonly string[]): Promise<void> {
   const query = sql<{ name: string }>`select name from sqlite_schema where type = 'table'`
   const names = new Set((await query.execute(db)).rows.map(({ name }) => name))
-  if (TABLES.every((name) => names.has(name))) return
+  if (tables.every((name) => names.has(name))) return
   await db.transaction().execute((trx) => createInternalTables(trx, sqliteTypes))
 }
