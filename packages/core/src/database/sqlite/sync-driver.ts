@@ -1,10 +1,8 @@
 import type { StoreMeter } from '../../events/telemetry.ts'
 import { memoryLimits } from '../../rate-limit/memory-limits.ts'
-import type { RateLimitStore } from '../../rate-limit/rate-limit.ts'
 import { memoryFeed } from '../../revocations/feed.ts'
 import type { Row } from '../../session/session-row.ts'
 import { storedLimits } from '../limits.ts'
-import type { Problem } from '../schema/inspect.ts'
 import { sqliteTypes } from '../schema/migrations.ts'
 import type { RowStatement, SqliteConnection } from './connections/connection.ts'
 import { createBusyRetry, type RetryWhileBusy } from './connections/errors.ts'
@@ -14,7 +12,7 @@ import { pollingFeed, pollStatement } from './polling-feed.ts'
 import { sqliteWriteQueue } from './write-queue.ts'
 
 /** The connections to a file, or one connection for everything in memory. */
-export interface SqliteConnections {
+export interface SqliteConnections extends Pick<SqliteDriver, 'problems' | 'isReplaced' | 'close'> {
   readonly writer: SqliteConnection
   /** Never writes. */
   readonly reader: SqliteConnection
@@ -22,27 +20,25 @@ export interface SqliteConnections {
   readonly counter: SqliteConnection | null
   /** Whether the app writes with the same connection. */
   readonly isShared: boolean
-  /** Returns signs that another copy of SQLite has the file open. */
-  problems(): Problem[]
-  /** Returns whether the file was removed or replaced since it was opened. Absent in memory. */
-  readonly isReplaced?: (() => boolean) | undefined
-  /** Closes them, and never the app's client. */
-  close(): void
 }
 
 /** Creates the driver of a synchronous library, whose statements are prepared once. */
 export function syncDriver(
-  { writer, reader, counter, isShared, problems, isReplaced, close }: SqliteConnections,
+  { writer, reader, counter, isShared, ...file }: SqliteConnections,
   { busyTimeoutMs }: { busyTimeoutMs: number },
 ): SqliteDriver {
   const retryWhileBusy = createBusyRetry(busyTimeoutMs)
-  const read = runOn(reader)
   const meter: StoreMeter = { system: 'sqlite', telemetry: undefined }
   return {
+    // Kysely stays open when it's closed, so a late write fails with 503.
+    ...file,
     dialect: sqliteWriteQueue(writer, createBusyRetry(busyTimeoutMs)),
     isReplicable: false,
-    limits: counter === null ? memoryLimits() : limitsOn(counter, createBusyRetry(busyTimeoutMs)),
-    read: (sql, parameters) => retryWhileBusy(() => read(sql, parameters)),
+    limits:
+      counter === null
+        ? memoryLimits()
+        : storedLimits(sqliteTypes, runOn(counter, createBusyRetry(busyTimeoutMs))),
+    read: runOn(reader, retryWhileBusy),
     lookups: (sql, columns) => sqliteLookups(reader, { sql, columns, retryWhileBusy, meter }),
     feed(sql, passMs) {
       // Only we can change a database in memory.
@@ -58,25 +54,17 @@ export function syncDriver(
       // In another mode than WAL, each commit of another process locks out readers for a moment.
       return pollingFeed({ read: readKeys, readVersion: () => retryWhileBusy(version), passMs, meter })
     },
-    problems,
-    isReplaced,
-    // Kysely stays open, so a late write fails with 503.
-    close,
   }
 }
 
-function limitsOn(counter: SqliteConnection, retryWhileBusy: RetryWhileBusy): Required<RateLimitStore> {
-  const run = runOn(counter)
-  return storedLimits(sqliteTypes, (sql, values) => retryWhileBusy(() => run(sql, values)))
-}
-
-function runOn(connection: SqliteConnection): RunStatement {
-  return async (sql, parameters = []) => {
-    const statement = connection.prepare(sql)
-    if (statement.reader) return statement.all(parameters) as Row[]
-    statement.run(parameters)
-    return []
-  }
+function runOn(connection: SqliteConnection, retryWhileBusy: RetryWhileBusy): RunStatement {
+  return (sql, parameters = []) =>
+    retryWhileBusy(() => {
+      const statement = connection.prepare(sql)
+      if (statement.reader) return statement.all(parameters) as Row[]
+      statement.run(parameters)
+      return []
+    })
 }
 
 /** Returns a function whose result changes with every commit, also one of this connection. */
