@@ -81,4 +81,9 @@ describe('a store on Cloudflare D1', () => {
     const open = openSqliteStore({ client: d1.withSession() }, { mapping })
     await expect(open).rejects.toThrow('Pass the database')
   })
+
+  test('rejects a mapping whose dates are not as stored', async () => {
+    const open = openSqliteStore({ client: d1 }, { mapping: { ...mapping, dates: 'iso' } })
+    await expect(open).rejects.toThrow('Set mapping.dates')
+  })
 })
