@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
+import { reasonOf } from '../../support/reason-of.ts'
 import { SQLITE_CLIENTS } from '../../support/sqlite-clients.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
@@ -42,6 +43,19 @@ test.each(clients)('%s: a database in memory is the one of the app', async (_nam
   expect((await sql`select * from note`.execute(db)).rows).toEqual([{ text: 1 }])
   await close()
   expect(await app.rows('select * from note')).toEqual([{ text: 1 }])
+})
+
+test.each(clients)('%s: a database in memory is unavailable after either is closed', async (_name, open) => {
+  for (const isOurs of [true, false]) {
+    const app = open(':memory:')
+    const { db, sessions, close } = await openSqlite({ client: app.client })
+    const lookUp = async () => sessions.findSession({ sessionId: 's', userId: 'u' })
+    expect(await lookUp()).toBeNull()
+    await (isOurs ? close() : app.close())
+    await expect(lookUp()).rejects.toThrow()
+    expect(await reasonOf(db.deleteFrom('session').execute())).toBe('SESSIONS_UNAVAILABLE')
+    if (isOurs) await app.close()
+  }
 })
 
 test('a mapped file that is opened by its URL keeps its journal mode', async () => {

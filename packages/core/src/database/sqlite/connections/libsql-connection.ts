@@ -41,9 +41,6 @@ export function libsqlConnection(client: LibsqlDatabase): SqliteConnection {
   const write = <Result>(work: () => Result): Result => inTransaction('begin immediate', work)
 
   return {
-    get isOpen() {
-      return client.open
-    },
     get inTransaction() {
       return client.inTransaction
     },

@@ -16,7 +16,14 @@ export function toConnection(
   const connection = adapt(client)
   // After `close`, libsql still runs prepared statements, and other drivers report a mistake, not a 503.
   const isBetterSqlite3 = 'open' in client && !('sync' in client)
-  return isBetterSqlite3 && !isShared ? connection : guard(connection, isShared)
+  if (isBetterSqlite3 && !isShared) return connection
+  return guard(connection, { isShared, isOpen: openStateOf(client) })
+}
+
+/** Returns a function that says whether the client is open. Bun's doesn't say. */
+function openStateOf(client: SyncSqliteClient): () => boolean {
+  if ('isOpen' in client) return () => client.isOpen
+  return 'open' in client ? () => client.open : () => true
 }
 
 function adapt(client: SyncSqliteClient): SqliteConnection {
@@ -25,17 +32,17 @@ function adapt(client: SyncSqliteClient): SqliteConnection {
   return 'sync' in client ? libsqlConnection(client) : nativeConnection(client)
 }
 
-/** Rejects every call after `close`. */
-function guard(connection: SqliteConnection, isShared: boolean): SqliteConnection {
+/** Rejects every call after `close`, and after the app has closed its client. */
+function guard(
+  connection: SqliteConnection,
+  { isShared, isOpen }: { isShared: boolean; isOpen: () => boolean },
+): SqliteConnection {
   let isClosed = false
   function requireOpen(): void {
-    if (isClosed || !connection.isOpen)
+    if (isClosed || !isOpen())
       throw new AuthError('SESSIONS_UNAVAILABLE', { cause: new Error('The connection is not open') })
   }
   return {
-    get isOpen() {
-      return !isClosed && connection.isOpen
-    },
     get inTransaction() {
       return connection.inTransaction
     },
@@ -87,9 +94,6 @@ function nativeConnection(client: NativeSqliteClient): SqliteConnection {
   }
 
   return {
-    get isOpen() {
-      return client.open
-    },
     get inTransaction() {
       return client.inTransaction
     },
@@ -101,9 +105,6 @@ function nativeConnection(client: NativeSqliteClient): SqliteConnection {
 
 function nodeConnection(client: NodeSqliteClient): SqliteConnection {
   return {
-    get isOpen() {
-      return client.isOpen
-    },
     get inTransaction() {
       return client.isTransaction
     },
@@ -125,11 +126,7 @@ function nodeConnection(client: NodeSqliteClient): SqliteConnection {
 }
 
 function bunConnection(client: BunSqliteClient): SqliteConnection {
-  let isOpen = true
   return {
-    get isOpen() {
-      return isOpen
-    },
     get inTransaction() {
       return client.inTransaction
     },
@@ -142,10 +139,7 @@ function bunConnection(client: BunSqliteClient): SqliteConnection {
       const all = (...parameters: string[]) => statement.values(...parameters) as Values[]
       return { all, get: (...parameters: string[]): Values | undefined => all(...parameters)[0] }
     },
-    close() {
-      client.close()
-      isOpen = false
-    },
+    close: () => client.close(),
   }
 }
 
