@@ -48,6 +48,7 @@ test.each([
   'express.ts',
   'fastify.ts',
   'node-http.ts',
+  'lambda.ts',
   'express-trpc.ts',
   'fastify-trpc.ts',
 ])('docs/server.md has the text of %s', (name) => {
