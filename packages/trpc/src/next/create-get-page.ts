@@ -32,16 +32,20 @@ export function createGetPage<Context extends StoreContext>({
     return context
   }
 
-  const getPage = cache(async () => {
-    // Next.js rejects reads of the time in a prerender, and `headers()` doesn't wait for a request in some.
-    await connection()
-    const sent = await headers()
+  const openPage = cache(async (sent: Headers) => {
     const page = await serverAuth(sent, { remoteAddress: addressOf(sent) })
     if (page.state.status !== 'authenticated') return page
     const checked = page.call(async (current) => getSession(await contextOf(current)))
     const reason = await checked.then(() => null, reasonOf)
     return reason === null || page.state.status !== 'authenticated' ? page : undecided(page, reason)
   })
+
+  async function getPage(): Promise<ServerAuth> {
+    // Next.js rejects reads of the time in a prerender, and `headers()` doesn't wait for a request in some.
+    await connection()
+    // Outside of React's cache, so Next.js rejects each call in `unstable_cache`, which all users share.
+    return openPage(await headers())
+  }
   return { getPage, pageContext: async () => contextOf((await getPage()).headers) }
 }
 

@@ -7,6 +7,7 @@ import { openTour, PROOFS, type Tour } from '../../../../scripts/test-apps/proof
 import { proveStop } from '../../../../scripts/test-apps/prove-stop.ts'
 import type { Server } from '../../../../scripts/test-apps/serve.ts'
 import { launchChromium } from '../browser/launch-chromium.ts'
+import { cookieFetch } from '../support/cookie-fetch.ts'
 import { appKeys } from './app-keys.ts'
 import { proveActions } from './prove-actions.ts'
 import { runNext, serveNext } from './run-next.ts'
@@ -49,6 +50,19 @@ for (const [name, prove] of PROOFS)
 test('a Server Action runs with the same guards, and sets the cookie of a refresh', (context) => {
   if (typeof browser === 'string') context.skip(browser)
   return proveActions(tour.app)
+})
+
+test('calls as the user of the page are rejected in unstable_cache', async () => {
+  const { fetch, header } = cookieFetch({ origin: server.origin })
+  await fetch(`${server.origin}/api/auth/sign-up/email`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'edsger@example.com', password: 'a long enough password', name: 'Edsger' }),
+  })
+  expect(header()).toContain('service.jwt')
+  const page = await (await fetch(`${server.origin}/cached`)).text()
+  expect(page).toContain('unstable_cache()')
+  expect(page).not.toContain('edsger@example.com')
 })
 
 test('a visitor signs up, out, and in on the page that init writes', async (context) => {

@@ -119,6 +119,18 @@ export default async function GreetPage() {
   )
 }
 `,
+  'app/cached/page.tsx': `import { unstable_cache } from 'next/cache'
+import { appRouter } from '../../router'
+import { getPage, pageContext } from '../../server'
+
+const findMe = unstable_cache(() => appRouter.createCaller(pageContext).me(), ['me'])
+
+export default async function CachedPage() {
+  await getPage()
+  const text = await findMe().then(({ email }) => email, String)
+  return <p>{text}</p>
+}
+`,
   'app/keys/page.tsx': `import { rotateKey } from '../actions'
 
 export default function KeysPage() {
