@@ -7,6 +7,9 @@ import { isStatementFault } from './drivers/errors.ts'
 
 const MAX_RESULTS_PER_TURN = 64
 
+/** After a freeze of the process, both open connections may be lost. The last attempt is on a new one. */
+const MAX_ATTEMPTS = 3
+
 /** The result of a lookup, or the promise of one. */
 export type LookupResult = StoredSession | null | Promise<null>
 
@@ -14,7 +17,7 @@ interface Lookup extends PromiseWithResolvers<StoredSession | null> {
   readonly key: SessionKey
   /** When the caller gives up, in milliseconds of `performance.now()`. */
   readonly deadline: number
-  isRetry: boolean
+  attempts: number
 }
 
 interface QueueOptions extends Pick<LookupEvents, 'prepare'> {
@@ -97,10 +100,11 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     }
     if (!isAtFault) connections.replace(connection)
     const isLost = !isAtFault && !(error instanceof DeadlineError)
-    const retries = isLost ? batch.filter(({ isRetry }) => !isRetry) : []
-    rejectAll(isLost ? batch.filter(({ isRetry }) => isRetry) : batch, error)
-    for (const lookup of retries) lookup.isRetry = true
-    queue = [...retries, ...queue]
+    for (const lookup of batch) lookup.attempts++
+    const mayRetry = ({ attempts }: Lookup) => isLost && attempts < MAX_ATTEMPTS
+    const failed = batch.filter((lookup) => !mayRetry(lookup))
+    rejectAll(failed, error)
+    queue = [...batch.filter(mayRetry), ...queue]
     if (outage !== null) rejectUntilReady(outage)
   }
 
@@ -121,7 +125,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     find(key) {
       if (outage !== null) return Promise.reject(unavailable(outage))
       const found = Promise.withResolvers<StoredSession | null>()
-      queue.push({ ...found, key, deadline: performance.now() + timeoutMs, isRetry: false })
+      queue.push({ ...found, key, deadline: performance.now() + timeoutMs, attempts: 0 })
       send()
       return found.promise
     },
