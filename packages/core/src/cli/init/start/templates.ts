@@ -1,7 +1,7 @@
 import { NEXT_FILES } from '../next/templates.ts'
 
 /** The files that `docs/tanstack-start.md` adds. */
-export const START_FILES = {
+export const START_FILES: Readonly<Record<string, string>> = {
   'src/auth.config.ts': `// src/auth.config.ts\n${NEXT_FILES['auth.config.ts']}`,
   'src/context.ts': `// src/context.ts
 import { createAuth } from '@sallyport/core/auth'
@@ -58,4 +58,4 @@ const pages = createMiddleware().server(async ({ request, pathname, next }) => {
 })
 export const startInstance = createStart(() => ({ requestMiddleware: [csrf, pages] }))
 `,
-} as const
+}
