@@ -82,23 +82,22 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
 }
 
 async function runCall(call: Call): Promise<void> {
-  const { session, op, signal, isAbandoned } = call
-  const resumption = op.type === 'subscription' ? createResumption(call) : null
-  const isOver = () => signal.aborted || isAbandoned()
+  const resumption = call.op.type === 'subscription' ? createResumption(call) : null
+  const isOver = () => call.signal.aborted || call.isAbandoned()
   let isReplay = false
   while (!isOver()) {
-    await session.refreshIfDue()
-    const { isRestored, shown } = session.get()
+    await call.session.refreshIfDue()
+    const { isRestored, shown } = call.session.get()
     // The cookies may be those of another user, until a refresh succeeds.
     if (isRestored || shown.status === 'signing-out') {
-      if (op.type === 'mutation')
+      if (call.op.type === 'mutation')
         throw toCallError((isRestored && shown.error) || clientError('USER_CHANGED'))
-      const failure = await waitUntilDecided(session, signal)
-      if (failure && isDecided(failure) && session.get().isRestored) throw toCallError(failure)
+      const failure = await waitUntilDecided(call.session, call.signal)
+      if (failure && isDecided(failure) && call.session.get().isRestored) throw toCallError(failure)
     }
     if (isOver()) return
-    const { generation } = session.get()
-    const error = await sendCall(call, resumption?.begin() ?? op, resumption?.intercept)
+    const { generation } = call.session.get()
+    const error = await sendCall(call, resumption?.begin() ?? call.op, resumption?.intercept)
     if (isOver()) return
     call.report(error)
     // The server accepted the JWT before: this is the first rejection of another one.

@@ -49,7 +49,6 @@ export function warnOfFormatter(client: object, error: unknown): void {
 
 /** Returns the error of a call that the client ends, in the shape of a rejection by the server. */
 export function toCallError(cause: AuthClientError, rejected?: CallError): CallError {
-  const { message, retryAfterSeconds } = cause
   const auth = authDataOf(rejected)
   let { status, code: reason } = cause
   // The JSON-RPC number of a rejection ends in its HTTP status.
@@ -67,7 +66,7 @@ export function toCallError(cause: AuthClientError, rejected?: CallError): CallE
     ...rejected?.data,
     code: name,
     httpStatus: status,
-    auth: status === 499 ? null : { ...auth, reason, retryAfterSeconds },
+    auth: status === 499 ? null : { ...auth, reason, retryAfterSeconds: cause.retryAfterSeconds },
   }
-  return TRPCClientError.from({ error: { code: number, message, data } }, { cause })
+  return TRPCClientError.from({ error: { code: number, message: cause.message, data } }, { cause })
 }

@@ -21,19 +21,17 @@ interface Attempt {
 
 /** Waits for a newer JWT, and returns whether to send the call again. Throws the reason without one. */
 export async function prepareReplay(call: Call, rejected: CallError, attempt: Attempt): Promise<boolean> {
-  const { session, op, signal } = call
-  const { generation, isReplay, resumption } = attempt
   const { reason = '', replay } = authDataOf(rejected)
   if (!isTokenReason(reason)) return false
-  const mayResend = replay || resumption?.hasBegun
-  if (isReplay) return Boolean(mayResend) && session.isSuperseded(generation)
-  const refreshing = session.refreshAfter(generation).then(() => null, toClientError)
+  const mayResend = replay || attempt.resumption?.hasBegun
+  if (attempt.isReplay) return Boolean(mayResend) && call.session.isSuperseded(attempt.generation)
+  const refreshing = call.session.refreshAfter(attempt.generation).then(() => null, toClientError)
   // The refresh is for the next call. The resolver of this one has run.
   if (!mayResend) return false
   let failure = await refreshing
-  if (failure && op.type !== 'mutation' && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
-    resumption?.showOutage(toCallError(failure, rejected))
-    failure = await waitUntilDecided(session, signal)
+  if (failure && call.op.type !== 'mutation' && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
+    attempt.resumption?.showOutage(toCallError(failure, rejected))
+    failure = await waitUntilDecided(call.session, call.signal)
   }
   if (failure) throw toCallError(failure, rejected)
   return true

@@ -60,8 +60,10 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
     async wait(error) {
       show(error)
       await pause(backOff(++failures, authDataOf(error).retryAfterSeconds), (end) => {
-        signal.addEventListener('abort', end)
-        return () => signal.removeEventListener('abort', end)
+        signal.onabort = end
+        return () => {
+          signal.onabort = null
+        }
       })
     },
   }

@@ -15,7 +15,7 @@ export type LinkCall = Parameters<OperationLink<AnyTRPCRouter>>[0]
 export interface Call extends LinkCall {
   readonly session: LinkSession
   readonly observer: Observer<Envelope, CallError>
-  /** Aborts when the caller unsubscribes. */
+  /** Aborts when the caller unsubscribes. Its `onabort` is that of the current attempt or pause. */
   readonly signal: AbortSignal
   /** Returns whether the user changed, which ends the call. */
   isAbandoned(): boolean
@@ -24,42 +24,40 @@ export interface Call extends LinkCall {
 
 /** Sends a call, passes on what it emits, and resolves with the error that ends it. */
 export async function sendCall(call: Call, op: Operation, intercept?: Intercept): Promise<CallError> {
-  const { next, observer, signal } = call
   let sent: Unsubscribable | undefined
   const unsubscribe = () => sent?.unsubscribe()
-  signal.addEventListener('abort', unsubscribe)
+  call.signal.onabort = unsubscribe
   const error = await new Promise<CallError>((resolve) => {
     let isDone = false
     const end = (error: CallError) => {
       isDone = true
       resolve(error)
     }
-    sent = next(op).subscribe({
+    sent = call.next(op).subscribe({
       next(envelope) {
         if (isDone || call.isAbandoned()) return
         const intercepted = intercept?.(envelope) ?? true
-        if (intercepted === true) observer.next(guardStream(envelope, call))
-        else if (intercepted) end(intercepted)
+        if (intercepted !== true) return intercepted && end(intercepted)
+        const { data }: { type?: string; data?: unknown } = envelope.result
+        const isStream = Symbol.asyncIterator in Object(data)
+        call.observer.next(
+          isStream
+            ? { ...envelope, result: { data: guardStream(data as AsyncIterable<unknown>, call) } }
+            : envelope,
+        )
       },
       error: end,
-      complete: () => isDone || observer.complete(),
+      complete: () => isDone || call.observer.complete(),
     })
     // An envelope that arrived at once may have made the caller unsubscribe.
-    if (signal.aborted) unsubscribe()
+    if (call.signal.aborted) unsubscribe()
   })
-  signal.removeEventListener('abort', unsubscribe)
   unsubscribe()
   return error
 }
 
 /** Guards the stream that a query may return: the app reads it long after the query has ended. */
-function guardStream(envelope: Envelope, call: Call): Envelope {
-  const { data }: { type?: string; data?: unknown } = envelope.result
-  if (!(Symbol.asyncIterator in Object(data))) return envelope
-  return { ...envelope, result: { data: guardValues(data as AsyncIterable<unknown>, call) } }
-}
-
-async function* guardValues(stream: AsyncIterable<unknown>, call: Call): AsyncGenerator {
+async function* guardStream(stream: AsyncIterable<unknown>, call: Call): AsyncGenerator {
   const values = stream[Symbol.asyncIterator]()
   try {
     // A loop of `for await` would drop the value that the stream returns.
