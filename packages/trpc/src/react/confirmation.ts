@@ -35,21 +35,6 @@ export function createConfirmation(client: HookClient): Confirmation {
     return state.status === 'authenticated' && state.userChanges === userChanges
   }
 
-  function prompt(userChanges: number, required: RequiredProof | null): void {
-    prompted = new Promise((resolve) => {
-      const unsubscribe = client.subscribe(() => {
-        if (!isSignedIn(userChanges)) close(false)
-      })
-      close = (isConfirmed) => {
-        unsubscribe()
-        prompted = null
-        set(CLOSED)
-        resolve(isConfirmed)
-      }
-    })
-    set({ isAsking: true, required, error: null })
-  }
-
   return {
     get,
     subscribe,
@@ -63,7 +48,20 @@ export function createConfirmation(client: HookClient): Confirmation {
         if (!/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges)) throw error
         // If the user has confirmed since the call was sent, repeat it without a prompt.
         if (confirmations === before) {
-          if (!prompted) prompt(userChanges, required)
+          if (!prompted) {
+            prompted = new Promise((resolve) => {
+              const unsubscribe = client.subscribe(() => {
+                if (!isSignedIn(userChanges)) close(false)
+              })
+              close = (isConfirmed) => {
+                unsubscribe()
+                prompted = null
+                set(CLOSED)
+                resolve(isConfirmed)
+              }
+            })
+            set({ isAsking: true, required, error: null })
+          }
           if (!(await prompted)) throw error
         }
         return call()

@@ -33,6 +33,6 @@ const confirmationOf = oncePerClient(createConfirmation)
  */
 export function useSensitive(): UseSensitiveResult {
   const { client } = useAuthContext()
-  const { get, subscribe, run, confirm, cancel } = confirmationOf(client)
-  return { ...useSyncExternalStore(subscribe, get, get), run, confirm, cancel }
+  const { get, subscribe, ...methods } = confirmationOf(client)
+  return { ...useSyncExternalStore(subscribe, get, get), ...methods }
 }
