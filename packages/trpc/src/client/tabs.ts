@@ -40,17 +40,26 @@ export function connectTabs(name: string): Tabs {
   } catch {
     return tab
   }
-  const { locks } = navigator
   let channel: BroadcastChannel | null = null
   let publishedSeq = 0
   let release = (): void => {}
 
   return {
-    // Pages without TLS have no locks, such as those of a development server on another machine.
-    exclusively: locks ? (work) => lockWhile(name, work) : tab.exclusively,
+    async exclusively(work) {
+      let result: ReturnType<typeof work> | undefined
+      try {
+        await navigator.locks.request(name, { signal: AbortSignal.timeout(TAB_TIMEOUT_MS) }, () => {
+          result = work()
+          return result
+        })
+      } catch {
+        // A page without TLS has no locks. A browser may deny them, and another tab may be frozen.
+      }
+      return result ?? tab.exclusively(work)
+    },
     async latest() {
       // A browser may deny locks to a page.
-      const snapshot = await locks?.query().catch(() => null)
+      const snapshot = await navigator.locks?.query().catch(() => null)
       const receipts = (snapshot?.held ?? []).flatMap(({ name: lock = '' }): Receipt | [] =>
         lock.startsWith(`${name} {`) ? JSON.parse(lock.slice(name.length)) : [],
       )
@@ -59,14 +68,14 @@ export function connectTabs(name: string): Tabs {
     async notify(message) {
       release()
       // The next tab may get the lock before this message, but it sees a lock whose name is the receipt.
-      if (locks && channel && message.type === 'received') {
+      if (navigator.locks && channel && message.type === 'received') {
         const { receipt } = message
         publishedSeq = receipt.seq
         release = await hold(`${name} ${JSON.stringify(receipt)}`)
       }
       const sender = channel ?? new BroadcastChannel(name)
       sender.postMessage(message)
-      if (sender !== channel) sender.close()
+      if (!channel) sender.close()
     },
     listen(listener) {
       channel = new BroadcastChannel(name)
@@ -89,17 +98,4 @@ function hold(name: string): Promise<() => void> {
   return new Promise((resolve) => {
     navigator.locks.request(name, () => new Promise<void>(resolve)).catch(() => resolve(() => {}))
   })
-}
-
-async function lockWhile<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-  let isOurs = false
-  try {
-    return await navigator.locks.request(name, { signal: AbortSignal.timeout(TAB_TIMEOUT_MS) }, () => {
-      isOurs = true
-      return work()
-    })
-  } catch (error) {
-    if (isOurs) throw error
-    return work()
-  }
 }
