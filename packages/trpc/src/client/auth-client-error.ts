@@ -31,17 +31,16 @@ export class AuthClientError extends Error {
   declare readonly required: RequiredProof | null
 
   constructor(status: number, response: ErrorResponse, cause?: unknown) {
-    const {
-      code,
-      message,
-      fields = [],
-      retryAfterSeconds = null,
-      challenge = null,
-      required = null,
-    } = response
-    super(message, { cause })
-    const name = 'AuthClientError'
-    Object.assign(this, { name, status, code, fields, retryAfterSeconds, challenge, required })
+    super(response.message, { cause })
+    Object.assign(this, {
+      name: 'AuthClientError',
+      status,
+      code: response.code,
+      fields: response.fields ?? [],
+      retryAfterSeconds: response.retryAfterSeconds ?? null,
+      challenge: response.challenge ?? null,
+      required: response.required ?? null,
+    })
   }
 }
 
@@ -80,10 +79,11 @@ function hintFor(code: ClientCode): string | undefined {
 
 export function clientError(
   code: ClientCode,
-  { status = ERRORS[code][0], cause }: { status?: number; cause?: unknown } = {},
+  options: { status?: number; cause?: unknown } = {},
 ): AuthClientError {
-  const { 1: message = code }: readonly [number, string?] = ERRORS[code]
-  return new AuthClientError(status, { code, message: hintFor(code) ?? message }, cause)
+  const [status, message = code]: readonly [number, string?] = ERRORS[code]
+  const response = { code, message: hintFor(code) ?? message }
+  return new AuthClientError(options.status ?? status, response, options.cause)
 }
 
 export function toClientError(cause: unknown): AuthClientError {

@@ -128,11 +128,10 @@ export function createAuthClient<Api = object>(
   // Tabs of one origin may name it differently.
   const name = `sallyport ${baseUrl || globalThis.origin}`
   const transport = open?.(name) ?? cookieTransport
-  const { tokens } = transport
   const client = createClientSession(hydrate, {
     fetchEndpoint: createEndpointFetch(baseUrl, { transport, fetch }),
-    tokens,
-    tabs: connectTabs(tokens ? `${name} bearer` : name),
+    tokens: transport.tokens,
+    tabs: connectTabs(transport.tokens ? `${name} bearer` : name),
     server: isServer && { hasCookies: page !== undefined },
     onUserChange,
   })

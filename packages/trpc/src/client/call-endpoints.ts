@@ -25,26 +25,18 @@ export function callEndpoints<Methods>(
     get(methods, symbol) {
       const name = String(symbol)
       if (METHODS.test(name))
-        methods[name] ??= (input?: object) =>
-          callMethod(session, name, { route: routes[name] ?? routeOf(name), input })
+        methods[name] ??= async (input: { redirectTo?: string } = {}) => {
+          const route = routes[name] ?? routeOf(name)
+          const page = LOADS_PAGE.test(name) && input.redirectTo !== undefined && ownPage(input.redirectTo)
+          const response = await (name === 'signOut'
+            ? signOut(session)
+            : call(session, name, { route, input: page ? { ...input, redirectTo: undefined } : input }))
+          if (page) document.location.assign(page)
+          return response
+        }
       return methods[name]
     },
   })
-}
-
-async function callMethod(
-  session: ClientSession,
-  name: string,
-  { route, input = {} }: { route: Route; input?: { redirectTo?: string } | undefined },
-): Promise<object> {
-  const { redirectTo, ...rest } = input
-  const loadsPage = LOADS_PAGE.test(name)
-  const page = loadsPage && redirectTo !== undefined && ownPage(redirectTo)
-  const response = await (name === 'signOut'
-    ? signOut(session)
-    : call(session, name, { route, input: loadsPage ? rest : input }))
-  if (page) document.location.assign(page)
-  return response
 }
 
 async function signOut(session: ClientSession): Promise<object> {

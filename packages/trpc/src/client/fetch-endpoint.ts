@@ -19,18 +19,15 @@ export function createEndpointFetch(
   baseUrl: string,
   { transport, fetch }: { transport: CredentialTransport; fetch: typeof globalThis.fetch },
 ): EndpointFetch {
-  return async (
-    { method, path },
-    { input = {}, headers, aborter = new AbortController(), timeoutMs = 10_000 } = {},
-  ) => {
+  return async (route, { input = {}, headers, aborter = new AbortController(), timeoutMs = 10_000 } = {}) => {
     // React Native lacks `AbortSignal.timeout`.
     const timer = setTimeout(() => aborter.abort(), timeoutMs)
     const json = JSON.stringify(input)
-    const isQuery = method === 'GET'
+    const isQuery = route.method === 'GET'
     const query = isQuery ? String(new URLSearchParams(JSON.parse(json))) : ''
     try {
-      const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${query && '?'}${query}`, {
-        method,
+      const response = await fetch(`${baseUrl}${AUTH_PATH}${route.path}${query && '?'}${query}`, {
+        method: route.method,
         // The target of a redirect must see neither the headers nor the body.
         redirect: 'error',
         credentials: transport.credentials,
@@ -44,18 +41,14 @@ export function createEndpointFetch(
       }).catch((cause: unknown) => {
         throw clientError('UNREACHABLE', { cause })
       })
-      const body: unknown = await response.json().catch(() => null)
+      const body: ErrorResponse | null = await response.json().catch(() => null)
       if (response.ok && typeof body === 'object' && body !== null) return body
-      throw isErrorResponse(body)
+      // It may be from another program.
+      throw typeof body?.code === 'string' && typeof body.message === 'string'
         ? new AuthClientError(response.status, body)
         : clientError('UNKNOWN', response)
     } finally {
       clearTimeout(timer)
     }
   }
-}
-
-function isErrorResponse(body: unknown): body is ErrorResponse {
-  const { code, message } = Object(body)
-  return typeof code === 'string' && typeof message === 'string'
 }
