@@ -20,26 +20,25 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
   const store = { ...options, ...createSessionStore(rendered, options) }
   const getState = () => store.get().shown
   let listeners = 0
-  let stop: (() => void) | null = null
+  let stop = () => {}
   let stoppedAt = Number.POSITIVE_INFINITY
   let signingOut = Promise.resolve()
-  const refresher = createRefresher(store, () => Boolean(stop))
+  const refresher = createRefresher(store, () => listeners > 0)
   const { refresh } = refresher
 
   const shown = {
     getState,
     getServerState: () => store.getFirst().shown,
     subscribe(listener: () => void) {
-      const hasGap = stop === null && performance.now() - stoppedAt > MAX_GAP_MS
+      const hasGap = listeners === 0 && performance.now() - stoppedAt > MAX_GAP_MS
       if (hasGap && options.tabs.listen) store.dispatch({ type: 'restored' })
       // The same listener may subscribe twice.
       const unsubscribe = store.subscribe(() => listener())
       listeners++
-      stop ??= options.server ? () => {} : followSession(store, refresh)
+      if (listeners === 1 && !options.server) stop = followSession(store, refresh)
       return () => {
         if (!unsubscribe() || --listeners) return
-        stop?.()
-        stop = null
+        stop()
         stoppedAt = performance.now()
       }
     },
@@ -82,11 +81,10 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
 
 /** Signs out: retries until the server confirms or rejects it, and stops if another user signs in. */
 async function signOut(store: SessionStore): Promise<void> {
-  const { get, dispatch } = store
-  const { status } = get().shown
-  dispatch({ type: 'signing-out' })
-  const { revision } = get()
-  const isOver = () => get().revision !== revision
+  const { status } = store.get().shown
+  store.dispatch({ type: 'signing-out' })
+  const { revision } = store.get()
+  const isOver = () => store.get().revision !== revision
 
   // React renders in a microtask: let the page drop the user's data before the request is sent.
   await null
@@ -99,8 +97,8 @@ async function signOut(store: SessionStore): Promise<void> {
     // Another tab has signed the same user out, or another user has signed in.
     if (isOver()) return
     if (isSignedOut(error)) return end(store, error)
-    if (isRejection(error) || store.server) return dispatch({ type: 'failed', error, status })
-    dispatch({ type: 'failed', error })
-    await pause(backOff(get().failures, error.retryAfterSeconds), onFocus)
+    if (isRejection(error) || store.server) return store.dispatch({ type: 'failed', error, status })
+    store.dispatch({ type: 'failed', error })
+    await pause(backOff(store.get().failures, error.retryAfterSeconds), onFocus)
   }
 }

@@ -5,8 +5,8 @@ import type { Receipt } from './receipt.ts'
 import type { TabMessage } from './tabs.ts'
 
 /** Returns the newest JWT that the program stored or another tab received. Call it within `exclusively`. */
-export function latestReceipt({ tokens, tabs }: SessionStore): Promise<Receipt | null> | undefined {
-  return tokens ? tokens.recall() : tabs.latest?.()
+export function latestReceipt(store: SessionStore): Promise<Receipt | null> | undefined {
+  return store.tokens ? store.tokens.recall() : store.tabs.latest?.()
 }
 
 /** Stores a response and notifies the other tabs, unless the session has changed since that revision. */
@@ -15,17 +15,16 @@ export async function accept(
   response: TokenResponse,
   { revision, isNew }: { revision: number; isNew?: boolean },
 ): Promise<void> {
-  const { get, tabs, tokens } = store
   const { userId, sessionId, expiresIn } = response
-  const others = await tabs.latest?.()
-  const seq = Math.max(Date.now(), (get().held?.seq ?? 0) + 1, (others?.seq ?? 0) + 1)
+  const othersSeq = (await store.tabs.latest?.())?.seq ?? 0
+  const seq = Math.max(Date.now(), (store.get().held?.seq ?? 0) + 1, othersSeq + 1)
   const receipt = { userId, sessionId, expiresIn, seq }
-  if (get().revision !== revision) return
-  await tokens?.keep(response, receipt)
-  if (get().revision !== revision) return
+  if (store.get().revision !== revision) return
+  await store.tokens?.keep(response, receipt)
+  if (store.get().revision !== revision) return
   const message = { type: 'received', receipt, isNew } as const
   store.dispatch(message)
-  await tabs.notify?.(message)
+  await store.tabs.notify?.(message)
 }
 
 /** Ends the session here and in the other tabs; with `seq`, only in tabs without a newer JWT. */
@@ -33,8 +32,7 @@ export async function end(store: SessionStore, error: AuthClientError, seq?: num
   const { status, sessionId } = store.get().shown
   store.dispatch({ type: 'ended', error, seq })
   await store.tokens?.forget()
-  if (sessionId !== null || status === 'signing-out')
-    await store.tabs.notify?.({ type: 'ended', sessionId, seq })
+  if (sessionId || status === 'signing-out') await store.tabs.notify?.({ type: 'ended', sessionId, seq })
 }
 
 /** Runs work exclusively, after adopting the JWT of another tab, whose message may not have arrived yet. */
@@ -42,39 +40,35 @@ export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>)
   return store.tabs.exclusively(async () => {
     const known = await latestReceipt(store)
     const { sessionId } = store.get().shown
-    if (known && sessionId)
-      store.dispatch({ type: 'received', receipt: known, isNew: known.sessionId !== sessionId })
+    if (known && sessionId) store.dispatch({ type: 'received', receipt: known })
     return work()
   })
 }
 
 /** Applies the messages of other tabs. Returns a function that stops it. */
 export function followTabs(store: SessionStore, refresh: () => unknown): (() => void) | undefined {
-  const { get, dispatch, tabs, tokens } = store
-
   async function apply(message: TabMessage): Promise<void> {
     // The other tab has stored the tokens.
-    await tokens?.recall()
-    const { status, sessionId } = get().shown
+    await store.tokens?.recall()
+    const { status, sessionId } = store.get().shown
     if (message.type === 'received') {
-      const isOther = sessionId !== null && sessionId !== message.receipt.sessionId
-      if (status !== 'signing-out' || isOther) dispatch(message)
+      if (status !== 'signing-out' || sessionId) store.dispatch(message)
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId) {
       const error = clientError(message.seq === undefined ? 'SESSION_NOT_FOUND' : 'SECRET_SUPERSEDED')
-      dispatch({ ...message, error })
+      store.dispatch({ ...message, error })
     }
   }
 
   async function compare(): Promise<void> {
-    const known = await tabs.latest?.()
-    const { held, shown, isRestored } = get()
+    const known = await store.tabs.latest?.()
+    const { held, shown, isRestored } = store.get()
     // Since the page was rendered, another tab may have signed in.
     if (known && known.sessionId !== shown.sessionId) refresh()
     // Tabs with an older page may show another user. Later JWTs are announced when they arrive.
-    else if (!known && held && !isRestored) await tabs.notify?.({ type: 'received', receipt: held })
+    else if (!known && held && !isRestored) await store.tabs.notify?.({ type: 'received', receipt: held })
   }
 
-  if (tabs.latest) void tabs.exclusively(compare).catch(refresh)
-  return tabs.listen?.((message) => void apply(message).catch(refresh))
+  void store.tabs.exclusively(compare).catch(refresh)
+  return store.tabs.listen?.((message) => void apply(message).catch(refresh))
 }

@@ -19,9 +19,9 @@ export function hold(receipt: Receipt): Held {
  * Returns the milliseconds until a JWT is due: one leeway before it expires, or at half of a short lifetime.
  * Uses the later of two clocks: the system clock may be set back, the monotonic one may stop during sleep.
  */
-export function dueInMs({ expiresIn, seq, heldSinceMs }: Held, earlierByShare = 0): number {
-  const lifetime = expiresIn * 1_000
-  const age = Math.max(performance.now() - heldSinceMs, Date.now() - seq)
+export function dueInMs(held: Held, earlierByShare = 0): number {
+  const lifetime = held.expiresIn * 1_000
+  const age = Math.max(performance.now() - held.heldSinceMs, Date.now() - held.seq)
   const leeway = Math.min(CLIENT_LEEWAY_SECONDS * 1_000, lifetime / 2)
   return lifetime - leeway * (1 + earlierByShare) - age
 }
@@ -30,7 +30,6 @@ export function isDue(held: Held | null): boolean {
   return held !== null && dueInMs(held) <= 0
 }
 
-export function isTokenResponse(body: object): body is TokenResponse {
-  const { expiresIn, sessionId }: Partial<Record<keyof TokenResponse, unknown>> = body
-  return Number(expiresIn) > 0 && Boolean(sessionId)
+export function isTokenResponse(body: Partial<Record<keyof TokenResponse, unknown>>): body is TokenResponse {
+  return Number(body.expiresIn) > 0 && Boolean(body.sessionId)
 }

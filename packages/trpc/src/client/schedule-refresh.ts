@@ -13,27 +13,32 @@ const MIN_TIMER_MS = 1_000
 
 /** Follows other tabs, and keeps the JWT fresh by a timer and on focus. Returns a function that stops it. */
 export function followSession(store: SessionStore, refresh: () => unknown): () => void {
-  const { get, subscribe, dispatch } = store
   let timer: ReturnType<typeof setTimeout> | undefined
 
   function schedule(): void {
     clearTimeout(timer)
-    const delay = nextRefreshInMs(get())
+    const state = store.get()
+    // Without a failure, an error says nothing about the token endpoint.
+    const error = state.failures ? state.shown.error : null
+    // Another request would change nothing.
+    if ((!state.isRestored && isSignedOut(state)) || (error && isDecided(error))) return
+    const dueIn = state.held ? dueInMs(state.held, Math.random() / PARTS_OF_LEEWAY) : 0
+    const delay = error ? backOff(state.failures, error.retryAfterSeconds) : dueIn
     // A page in the background keeps no session alive; it refreshes when it is visible again, or after a
     // failure, because its rejected subscriptions wait for it.
-    const isIdle = () => globalThis.document?.hidden && get().failures === 0
-    if (delay !== null) timer = setTimeout(() => isIdle() || refresh(), delay)
+    const isIdle = () => globalThis.document?.hidden && store.get().failures === 0
+    timer = setTimeout(() => isIdle() || refresh(), Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS)))
   }
 
   const unfollow = followTabs(store, refresh)
-  const unsubscribe = subscribe(schedule)
+  const unsubscribe = store.subscribe(schedule)
   const unfocus = onFocus((isFromHistory) => {
-    if (isFromHistory) dispatch({ type: 'restored' })
-    const state = get()
+    if (isFromHistory) store.dispatch({ type: 'restored' })
+    const state = store.get()
     if (isRefreshDue(state) || (state.shown.error && !isSignedOut(state))) refresh()
     else schedule()
   })
-  if (isRefreshDue(get())) refresh()
+  if (isRefreshDue(store.get())) refresh()
   else schedule()
   return () => {
     clearTimeout(timer)
@@ -50,17 +55,6 @@ function isRefreshDue({ shown: { status }, held, isRestored }: SessionState): bo
 /** A failed request may have been to learn of a sign-in. */
 function isSignedOut({ shown: { status }, failures }: SessionState): boolean {
   return (status === 'unauthenticated' && !failures) || status === 'signing-out'
-}
-
-/** Returns the milliseconds until the next refresh; null if it would change nothing. */
-function nextRefreshInMs(state: SessionState): number | null {
-  const { shown, held, failures, isRestored } = state
-  // Without a failure, an error says nothing about the token endpoint.
-  const error = failures ? shown.error : null
-  if ((!isRestored && isSignedOut(state)) || (error && isDecided(error))) return null
-  const dueIn = held ? dueInMs(held, Math.random() / PARTS_OF_LEEWAY) : 0
-  const delay = error ? backOff(failures, error.retryAfterSeconds) : dueIn
-  return Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))
 }
 
 const FOCUS_EVENTS = ['visibilitychange', 'focus', 'online', 'pagehide']

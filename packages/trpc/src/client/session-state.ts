@@ -64,8 +64,7 @@ interface PageTiming extends Partial<PerformanceResourceTiming> {
 export function hydrate(rendered: HydrationState | undefined): SessionState {
   const user = rendered?.status === 'authenticated' ? rendered : null
   const { status = 'loading', userId = null, sessionId = null, reason }: Rendered = rendered ?? {}
-  const [{ responseStart = performance.now(), deliveryType } = {}]: PageTiming[] =
-    performance.getEntriesByType?.('navigation') ?? []
+  const page: PageTiming | undefined = performance.getEntriesByType?.('navigation')[0]
   return {
     shown: {
       status,
@@ -75,14 +74,16 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
       error: reason === 'ACCOUNT_BANNED' ? clientError(reason) : null,
     },
     // The JWT that the page came with is as old as the first byte of the page.
-    held: user && hold({ ...user, seq: Date.now() - performance.now() + responseStart }),
+    held:
+      user &&
+      hold({ ...user, seq: Date.now() - performance.now() + (page?.responseStart ?? performance.now()) }),
     generation: 0,
     oldestGeneration: 0,
     failures: 0,
     revision: 0,
     ended: { sessionId: null, seq: 0, error: clientError('SESSION_NOT_FOUND') },
     // The browser had the page before this visit, maybe before a change of the user.
-    isRestored: Boolean(rendered && deliveryType),
+    isRestored: Boolean(rendered && page?.deliveryType),
     pageError: null,
   }
 }
@@ -95,12 +96,12 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
   const heldSeq = held?.seq ?? 0
   switch (event.type) {
     case 'received': {
-      const { receipt, isNew } = event
+      const { receipt } = event
       // Session ids aren't used again.
       const isLate = receipt.sessionId === ended.sessionId && receipt.seq <= ended.seq
       if (isLate || receipt.seq <= heldSeq) return state
       const next = { ...state, held: hold(receipt), generation: generation + 1 }
-      return decide(isNew ? { ...next, oldestGeneration: next.generation } : next, receipt, event)
+      return decide(next, receipt, event)
     }
     case 'ended': {
       const { error, seq = Number.POSITIVE_INFINITY } = event
@@ -138,9 +139,10 @@ function decide(
   // New credentials for the session don't cancel its sign-out.
   const signedIn = status === 'signing-out' && !isOther ? status : 'authenticated'
   // The first response isn't a change, unless the server may have responded to calls of another user before.
-  const isChange = (isOther && (isNew || status !== 'loading')) || status === 'unknown'
+  const isChange = isOther ? isNew || status !== 'loading' : status === 'unknown'
   return {
     ...state,
+    oldestGeneration: isNew ? state.generation : state.oldestGeneration,
     failures: 0,
     isRestored: false,
     revision: state.revision + Number(isOther),

@@ -13,7 +13,7 @@ interface RenderedStore extends Pick<SessionStore, 'get' | 'subscribe' | 'dispat
 /** Creates the store of a client's state, which begins with the rendered state at its first use. */
 export function createSessionStore(
   rendered: RenderedState,
-  { server, onUserChange }: Pick<SessionStore, 'server'> & { onUserChange?: (() => void) | undefined },
+  options: Pick<SessionStore, 'server'> & { onUserChange?: (() => void) | undefined },
 ): RenderedStore {
   const isLazy = typeof rendered === 'function'
   const read = () => hydrate(isLazy ? rendered() : rendered)
@@ -23,7 +23,7 @@ export function createSessionStore(
 
   function getFirst(): SessionState {
     // On a server, the calls of a page may change what the function returns.
-    if (server && isLazy && !changed.get()) return read()
+    if (options.server && isLazy && !changed.get()) return read()
     first ??= read()
     return first
   }
@@ -33,7 +33,7 @@ export function createSessionStore(
     const { userChanges } = get().shown
     if (userChanges === seen) return
     seen = userChanges
-    onUserChange?.()
+    options.onUserChange?.()
   })
   return {
     get,
