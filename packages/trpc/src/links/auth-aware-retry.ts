@@ -34,8 +34,8 @@ export const authAwareRetry: {
 
 function retry(failureCount: number, error: unknown): boolean {
   const failed: FailedCall = Object(error)
-  const { name, status: ownStatus = name === 'TRPCClientError' ? 0 : 500, data, meta } = failed
-  const status = data?.httpStatus ?? meta?.response?.status ?? ownStatus
+  const ownStatus = failed.status ?? (failed.name === 'TRPCClientError' ? 0 : 500)
+  const status = failed.data?.httpStatus ?? failed.meta?.response?.status ?? ownStatus
   if (isOnServer() || isRejection({ status }) || waitOf(error) > MAX_WAIT_SECONDS) return false
   return failureCount < (OUTAGES.includes(status) ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
 }

@@ -18,7 +18,7 @@ export interface Resumption {
   wait(error: CallError): Promise<void>
 }
 
-export function createResumption({ op, observer, signal }: Call): Resumption {
+export function createResumption(call: Call): Resumption {
   let failures = 0
   let sentAt = 0
   let lastEventId: string | undefined
@@ -27,7 +27,7 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
   function show(error: CallError | null): void {
     isOut = error !== null
     const state = error ? 'connecting' : 'pending'
-    observer.next({ result: { type: 'state', state, error } as ConnectionState })
+    call.observer.next({ result: { type: 'state', state, error } as ConnectionState })
   }
 
   const resumption: Resumption = {
@@ -35,9 +35,9 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
     begin() {
       resumption.hasBegun = false
       sentAt = performance.now()
-      if (!lastEventId || typeof (op.input ?? {}) !== 'object') return op
+      if (!lastEventId || typeof (call.op.input ?? {}) !== 'object') return call.op
       // tRPC's links continue after an event the same way.
-      return { ...op, input: { ...(op.input as object | null), lastEventId } }
+      return { ...call.op, input: { ...(call.op.input as object | null), lastEventId } }
     },
     intercept({ result }) {
       // `id` is set if the server used `tracked()`.
@@ -60,9 +60,9 @@ export function createResumption({ op, observer, signal }: Call): Resumption {
     async wait(error) {
       show(error)
       await pause(backOff(++failures, authDataOf(error).retryAfterSeconds), (end) => {
-        signal.onabort = end
+        call.signal.onabort = end
         return () => {
-          signal.onabort = null
+          call.signal.onabort = null
         }
       })
     },

@@ -140,11 +140,8 @@ async function findPageError(session: LinkSession): Promise<void> {
   const origin = globalThis.location?.origin
   if (origin === undefined || session.tokens || session.get().pageError) return
   const headers = { [CLIENT_HEADER]: origin }
-  const rejection = await session
-    .fetchEndpoint(routeOf('getSession'), { headers })
-    .then(() => null, toClientError)
-  if (rejection?.code !== 'ORIGIN_REJECTED') return
-  let error = rejection
+  let error = await session.fetchEndpoint(routeOf('getSession'), { headers }).then(() => null, toClientError)
+  if (error?.code !== 'ORIGIN_REJECTED') return
   try {
     // Written so bundlers can replace the expression and drop the text from production code.
     if (process.env.NODE_ENV !== 'production')

@@ -61,8 +61,8 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
     const subscription = socket.send(call).subscribe({
       ...observer,
       error(error) {
-        const { reason = '' } = authDataOf(error)
-        if (isTokenReason(reason)) pool.rejected = Math.max(pool.rejected, socket.generation)
+        if (isTokenReason(authDataOf(error).reason ?? ''))
+          pool.rejected = Math.max(pool.rejected, socket.generation)
         end(error)
       },
       // Closing a socket completes its subscriptions.
