@@ -44,7 +44,8 @@ export function createConfirmation(client: HookClient): Confirmation {
       try {
         return await call()
       } catch (error) {
-        const { reason, required } = toAuthData(error)
+        const failed: FailedCall = Object(error)
+        const { reason = failed.code, required = failed.required ?? null } = failed.data?.auth ?? {}
         if (!/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges)) throw error
         // If the user has confirmed since the call was sent, repeat it without a prompt.
         if (confirmations === before) {
@@ -70,25 +71,22 @@ export function createConfirmation(client: HookClient): Confirmation {
     async confirm(input) {
       const current = prompted
       if (!current) return
-      const prove = async () => (typeof input === 'function' ? input() : client.api.reauthenticate?.(input))
-      const error = await prove().then(() => null, toClientError)
-      if (current !== prompted) return
-      if (error) return set({ ...get(), error })
-      confirmations++
-      close(true)
+      try {
+        await (typeof input === 'function' ? input() : client.api.reauthenticate?.(input))
+        if (current !== prompted) return
+        confirmations++
+        close(true)
+      } catch (error) {
+        if (current === prompted) set({ ...get(), error: toClientError(error) })
+      }
     },
     cancel: () => close(false),
   }
 }
 
-interface CallError {
+/** An error of an auth endpoint, or of a procedure. */
+interface FailedCall {
   readonly code: string
   readonly required?: RequiredProof | null
-  readonly data?: { readonly auth?: AuthErrorData | null } | null
-}
-
-/** Reads the error data of a procedure, or the code of an auth endpoint. */
-function toAuthData(error: unknown): { reason: string; required: RequiredProof | null } {
-  const { code, required = null, data }: CallError = Object(error)
-  return { reason: code, required, ...data?.auth }
+  readonly data?: { readonly auth?: Partial<AuthErrorData> | null } | null
 }

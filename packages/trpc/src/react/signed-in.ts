@@ -9,19 +9,16 @@ export interface ShownProps {
 
 /** Shows its children if a user is signed in. */
 export function SignedIn({ children }: ShownProps): ReactNode {
-  return useShown('authenticated') ? children : null
+  return useAuthContext().state.status === 'authenticated' ? children : null
 }
 
 /** Shows its children if the server has confirmed that no user is signed in. */
 export function SignedOut({ children }: ShownProps): ReactNode {
-  return useShown('unauthenticated') ? children : null
+  return useAuthContext().state.status === 'unauthenticated' ? children : null
 }
 
 /** Shows its children while the client doesn't know whether a user is signed in, and during a sign-out. */
 export function AuthLoading({ children }: ShownProps): ReactNode {
-  return useShown('loading', 'unknown', 'signing-out') ? children : null
-}
-
-function useShown(...statuses: readonly AuthStatus[]): boolean {
-  return statuses.includes(useAuthContext().state.status)
+  const statuses: readonly AuthStatus[] = ['loading', 'unknown', 'signing-out']
+  return statuses.includes(useAuthContext().state.status) ? children : null
 }
