@@ -30,14 +30,15 @@ interface FailedCall {
 export const authAwareRetry: {
   readonly retry: (failureCount: number, error: unknown) => boolean
   readonly retryDelay: (failureCount: number, error: unknown) => number
-} = { retry, retryDelay: (failureCount, error) => backOff(failureCount + 1, waitOf(error)) }
-
-function retry(failureCount: number, error: unknown): boolean {
-  const failed: FailedCall = Object(error)
-  const ownStatus = failed.status ?? (failed.name === 'TRPCClientError' ? 0 : 500)
-  const status = failed.data?.httpStatus ?? failed.meta?.response?.status ?? ownStatus
-  if (isOnServer() || isRejection({ status }) || waitOf(error) > MAX_WAIT_SECONDS) return false
-  return failureCount < (OUTAGES.includes(status) ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
+} = {
+  retry(failureCount, error) {
+    const failed: FailedCall = Object(error)
+    const ownStatus = failed.status ?? (failed.name === 'TRPCClientError' ? 0 : 500)
+    const status = failed.data?.httpStatus ?? failed.meta?.response?.status ?? ownStatus
+    if (isOnServer() || isRejection({ status }) || waitOf(error) > MAX_WAIT_SECONDS) return false
+    return failureCount < (OUTAGES.includes(status) ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
+  },
+  retryDelay: (failureCount, error) => backOff(failureCount + 1, waitOf(error)),
 }
 
 function waitOf(error: unknown): number {
