@@ -76,12 +76,17 @@ export type EndpointsOf<Plugins extends readonly AuthPlugin[]> = CoreEndpoints<
 /** Declares added columns: an auth definition, or the `columns` of a store on another library's tables. */
 export type ColumnSource = AuthDefinition | AddedColumns
 
+// A conditional type shows its members. Editors and declarations would name the two below, with all plugins.
+
 /** The type of `ctx.user`: the user of a session, with the columns that the source adds. */
-export type UserOf<Source extends ColumnSource> = SessionUser & AddedOf<Source, 'user'>
+export type UserOf<Source extends ColumnSource> = Source extends unknown
+  ? SessionUser & AddedOf<Source, 'user'>
+  : never
 
 /** The type of `ctx.session`: a session with its user and the columns that the source adds. */
-export type SessionOf<Source extends ColumnSource> = Omit<Session, 'user'> &
-  AddedOf<Source, 'session'> & { readonly user: UserOf<Source> }
+export type SessionOf<Source extends ColumnSource> = Source extends unknown
+  ? Omit<Session, 'user'> & AddedOf<Source, 'session'> & { readonly user: UserOf<Source> }
+  : never
 
 type AddedOf<Source extends ColumnSource, Table extends 'user' | 'session'> = Source extends AuthDefinition
   ? ColumnsOf<Source['plugins'], `${Table}Columns`>
