@@ -3,6 +3,7 @@ export type { OwnedDatabase } from './database/lazy-store.ts'
 export type {
   AccountTable,
   AuditTable,
+  AuthKysely,
   AuthTables,
   Defaulted,
   Flag,

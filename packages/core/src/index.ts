@@ -11,7 +11,21 @@ export {
   type Permissions,
 } from './config.ts'
 export type { SessionDatabase } from './database/session-database.ts'
-export type { AuthEvent, AuthEventType, EventListener, PluginEvent, RevocationCause } from './events/event.ts'
+export type {
+  AdminRead,
+  AttemptEvent,
+  AuthEvent,
+  AuthEventType,
+  BanTerms,
+  EventDetail,
+  EventListener,
+  EventRequest,
+  PluginEvent,
+  RevocationCause,
+  SessionEvent,
+  UserEvent,
+  VersionCause,
+} from './events/event.ts'
 export type { AuthFailure, FailureCode, FailureListener, FailureStep } from './events/failure.ts'
 export type { Identity } from './jwt/identity.ts'
 export type { IdentityCache } from './jwt/identity-cache.ts'

@@ -44,29 +44,33 @@ export interface EventRequest {
 }
 
 /** An attempt, perhaps without an account. */
-interface AttemptEvent extends EventRequest {
+export interface AttemptEvent extends EventRequest {
   readonly at: Date
   readonly userId: string | null
 }
 
-interface SessionEvent extends AttemptEvent {
+/** An event of a session. */
+export interface SessionEvent extends AttemptEvent {
   readonly userId: string
   readonly sessionId: string
 }
 
-interface UserEvent extends AttemptEvent {
+/** An event of a user. */
+export interface UserEvent extends AttemptEvent {
   readonly userId: string
   /** The admin who did it, or `cli`; null for the user, or the app's own code. */
   readonly actorId: string | null
 }
 
 /** `userId` is the user whose data the admin requested; null for all users. */
-interface AdminRead extends AttemptEvent {
+export interface AdminRead extends AttemptEvent {
   readonly actorId: string
 }
 
+/** Further values of an event. */
 export type EventDetail = Readonly<Record<string, string | number | boolean | null>>
 
+/** A ban. */
 export interface BanTerms {
   readonly reason: string | null
   /** ISO 8601; null is permanent. */

@@ -1,1 +1,2 @@
+export type { Telemetry } from '../events/telemetry.ts'
 export { openTelemetry } from './open-telemetry/open-telemetry.ts'
