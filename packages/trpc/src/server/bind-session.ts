@@ -80,9 +80,8 @@ export interface BoundSession<Source extends SessionSource> {
  * @example export const { getSession, sessionMiddleware } = bindSession<typeof authDefinition>()
  * @example export const { sessionMiddleware, requirePermission } = bindSession<typeof guard>()
  */
-export function bindSession<Source extends GuardSource>(): BoundSession<Source> &
-  Pick<Source, keyof PermissionGuards>
-export function bindSession<Source extends ColumnSource>(): BoundSession<Source>
+export function bindSession<Source extends SessionSource = GuardSource>(): BoundSession<Source> &
+  (Source extends GuardSource ? Pick<Source, keyof PermissionGuards> : unknown)
 export function bindSession(): object {
   return {
     getSession,

@@ -1,7 +1,7 @@
 import { defineAuth } from '@sallyport/core/auth'
 import { createTestAuth } from '@sallyport/core/testing'
 import * as trpc from '@sallyport/trpc'
-import { bindSession, createAuthContext, type DatabaseContext } from '@sallyport/trpc'
+import { type BoundSession, bindSession, createAuthContext, type DatabaseContext } from '@sallyport/trpc'
 import { initTRPC } from '@trpc/server'
 import { afterAll, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
@@ -64,6 +64,13 @@ test('an anonymous caller has neither', async () => {
 test('binding only adds types, and the guards of permissions', () => {
   const { requirePermission, requireOrganizationPermission, forbidImpersonation, ...exported } = bindSession()
   expect(trpc).toMatchObject(exported)
+})
+
+test('the type of the result decides as well, such as in JavaScript with JSDoc', () => {
+  const { sessionMiddleware }: BoundSession<typeof own> = bindSession()
+  t.procedure.use(sessionMiddleware).query(({ ctx }) => {
+    expectTypeOf(ctx.user.credits).toEqualTypeOf<number>()
+  })
 })
 
 test('a definition without columns leaves sessions unchanged', () => {
