@@ -14,7 +14,7 @@ import {
  *
  * @example export const adminProcedure = protectedProcedure.use(requireRole('admin'))
  */
-export function requireRole(...roles: [string, ...string[]]): Middleware<SessionCall, object> {
+export function requireRole(...roles: [role: string, ...roles: string[]]): Middleware<SessionCall, object> {
   return async (call) => {
     const { rolesOf } = call.ctx.auth[authRequest].config
     requireCondition(call, ({ user }) => rolesOf(user).some((role) => roles.includes(role)))
@@ -32,7 +32,7 @@ export function requireRole(...roles: [string, ...string[]]): Middleware<Session
  * staffProcedure.query(({ ctx }) => invoicesOf(ctx.organization.id))
  */
 export function requireOrganizationRole(
-  ...roles: [string, ...string[]]
+  ...roles: [role: string, ...roles: string[]]
 ): Middleware<SessionCall<Session & ActiveOrganizationResponse>, OrganizationContext> {
   return async (call) => {
     const { memberRolesOf } = call.ctx.auth[authRequest].config
