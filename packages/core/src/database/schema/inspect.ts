@@ -57,18 +57,25 @@ export async function inspect<DB>(db: Kysely<DB>, expected: Expected): Promise<P
   ]
 }
 
-/** Returns the missing tables, and the missing columns of others such as `session.version`. */
+/**
+ * Returns the missing tables, and the missing columns of others such as `session.version`. Reads one after
+ * another: in parallel, each start would open most connections of the pool.
+ */
 export async function missingColumns<DB>(
   db: Kysely<DB>,
   engine: Engine,
   tables: ColumnNames,
 ): Promise<string[]> {
-  const missing = Object.entries(tables).map(async ([table, columns]) => {
+  const missing: string[] = []
+  for (const [table, columns] of Object.entries(tables)) {
     const present = new Set(await readColumnNames(db, engine, table))
-    if (present.size === 0) return [`table ${table}`]
-    return columns.filter((column) => !present.has(column)).map((column) => `column ${table}.${column}`)
-  })
-  return (await Promise.all(missing)).flat()
+    if (present.size === 0) missing.push(`table ${table}`)
+    else
+      missing.push(
+        ...columns.filter((column) => !present.has(column)).map((column) => `column ${table}.${column}`),
+      )
+  }
+  return missing
 }
 
 /** Returns the columns of a table, also generated ones; none if it is missing. */
@@ -88,26 +95,23 @@ async function triggerFaults<DB>(
   { schema }: InternalNames,
   triggers: Expected['triggers'],
 ): Promise<string[]> {
-  const faults = Object.entries(triggers).map(async ([table, { names, functions }]) => {
-    if (!(await isTable(db, table))) return []
+  const faults: string[] = []
+  for (const [table, { names, functions }] of Object.entries(triggers)) {
+    if (!(await isTable(db, table))) continue
     const query = sql<{ name: string; source: string }>`
       select t.tgname as name, case n.nspname when ${schema} then p.prosrc else '' end as source
         from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_namespace n on n.oid = p.pronamespace
         where t.tgrelid = ${relation(table)} and t.tgenabled in ('O', 'A')`
     const { rows } = await query.execute(db)
     const present = new Map(rows.map(({ name, source }) => [name, `$function$${source}$function$`]))
-    return names
-      .filter((name) => {
-        const source = present.get(name)
-        return source === undefined || !functions.some((definition) => definition.includes(source))
-      })
-      .map((name) =>
-        present.has(name)
-          ? `function of the trigger ${name} on ${table} is outdated`
-          : `trigger ${name} on ${table} is missing`,
-      )
-  })
-  return (await Promise.all(faults)).flat()
+    for (const name of names) {
+      const source = present.get(name)
+      if (source === undefined) faults.push(`trigger ${name} on ${table} is missing`)
+      else if (!functions.some((definition) => definition.includes(source)))
+        faults.push(`function of the trigger ${name} on ${table} is outdated`)
+    }
+  }
+  return faults
 }
 
 /** Returns whether this is a table. On a view, our triggers can't exist. */
