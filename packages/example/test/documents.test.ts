@@ -89,7 +89,8 @@ async function runConsole({ code }: Block): Promise<string> {
 }
 
 function run(program: string, args: readonly string[], cwd: string): Promise<string> {
-  const env = { PATH: process.env.PATH, KEY_FILE: join(backend.folder, 'keys', 'keys.json') }
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const env = { PATH, NODE_COMPILE_CACHE, KEY_FILE: join(backend.folder, 'keys', 'keys.json') }
   return new Promise((resolve, reject) => {
     execFile(program, args, { cwd, env }, (error, stdout, stderr) =>
       error === null ? resolve(stdout) : reject(new Error(stdout + stderr, { cause: error })),

@@ -41,12 +41,14 @@ test('start:postgres starts and stops PostgreSQL with the example', async () => 
   // PostgreSQL runs as another user, who needs access to its directory.
   chmodSync(folder, 0o755)
   const port = await freePort()
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   const child = spawn(
     process.execPath,
     [fileURLToPath(new URL('../scripts/start-postgres.ts', import.meta.url))],
     {
       env: {
-        PATH: process.env.PATH,
+        PATH,
+        NODE_COMPILE_CACHE,
         POSTGRES_DIRECTORY: join(folder, 'postgres'),
         NODE_ENV: 'development',
         PORT: String(port),

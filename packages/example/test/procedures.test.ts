@@ -24,11 +24,12 @@ function loadedBy(file: URL, loaded: Set<string> = new Set()): Set<string> {
 }
 
 function run(args: readonly string[], cwd: string): Promise<{ code: number; output: string }> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   return new Promise((resolve) => {
     execFile(
       process.execPath,
       [sallyport, ...args],
-      { cwd, env: { PATH: process.env.PATH } },
+      { cwd, env: { PATH, NODE_COMPILE_CACHE } },
       (error, stdout, stderr) =>
         resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),
     )

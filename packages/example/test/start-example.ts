@@ -4,11 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { freePort } from '../../core/test/support/free-port.ts'
-
-// Processes share their compiled code.
-const NODE_COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/sallyport', import.meta.url))
 
 // Shorter than the timeout of a test, so the failure says what is missing.
 const MAX_WAIT_MS = 55_000
@@ -40,10 +36,11 @@ export async function spawnExample(
   const folder = shared ?? mkdtempSync(join(tmpdir(), 'sallyport-'))
   const port = env.PORT ?? String(await freePort())
   const edgePort = String(await freePort())
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   const child = spawn(process.execPath, [`src/${entry}`], {
     cwd: new URL('..', import.meta.url),
     env: {
-      PATH: process.env.PATH,
+      PATH,
       NODE_COMPILE_CACHE,
       NODE_ENV: 'development',
       PORT: port,

@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { firstMessage } from '../support/first-message.ts'
 import type { ServerSettings } from './server-settings.ts'
@@ -14,9 +13,6 @@ export interface Server {
   readonly gone: Promise<unknown>
 }
 
-// Processes share the compile cache.
-const compiled = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
-
 /** Starts one server after another. Loading takes long, so the next process is always started ahead. */
 export function prepareServers(settings: ServerSettings): { start(): Promise<Server> } {
   let next = load()
@@ -24,7 +20,6 @@ export function prepareServers(settings: ServerSettings): { start(): Promise<Ser
   function load() {
     const child = fork(new URL('crash-server.ts', import.meta.url), [], {
       execArgv: [],
-      env: { ...process.env, NODE_COMPILE_CACHE: compiled },
     })
     onTestFinished(() => void child.kill('SIGKILL'))
     return child

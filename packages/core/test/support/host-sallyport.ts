@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import type { Run } from './run-sallyport.ts'
 
 /** A call of `sallyport`. */
@@ -22,8 +21,6 @@ export interface SallyportHost {
   stop(): void
 }
 
-const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
-
 /**
  * Starts a process for calls that end without a signal, and whose tests check only the exit code, the output,
  * and the files. Other calls need {@link runSallyport}.
@@ -36,7 +33,7 @@ export function hostSallyport(): SallyportHost {
   function start() {
     const child = fork(new URL('sallyport-process.ts', import.meta.url), {
       execArgv: [],
-      env: { ...inherited, NODE_COMPILE_CACHE },
+      env: inherited,
     })
     const gone = once(child, 'exit').then(([code]) => {
       throw new Error(`The process of the calls ended with ${code}`)

@@ -22,8 +22,6 @@ export const AUTH_DEFINITION: string = fileURLToPath(
 )
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-// Processes share the compile cache.
-const NODE_COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 
 /** Starts `sallyport` without waiting for it. */
 export function startSallyport(
@@ -33,7 +31,7 @@ export function startSallyport(
   const { DATABASE_URL: _, ...inherited } = process.env
   const child = spawn(process.execPath, [main, ...args], {
     cwd,
-    env: { ...inherited, NODE_COMPILE_CACHE, ...env },
+    env: { ...inherited, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   child.stdin.on('error', () => {}).end(input)

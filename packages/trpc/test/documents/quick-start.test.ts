@@ -73,9 +73,10 @@ async function startQuickStart(): Promise<string> {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, '.env'), await sallyport('keys', 'create'))
   symlinkSync(join(ROOT, 'packages/example/node_modules'), join(folder, 'node_modules'))
+  const { PATH, NODE_COMPILE_CACHE } = process.env
   const server = spawn(process.execPath, ['--env-file=.env', 'server.ts'], {
     cwd: folder,
-    env: { PATH: process.env.PATH },
+    env: { PATH, NODE_COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(async () => {

@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { firstMessage } from '../../../core/test/support/first-message.ts'
 import type { OnCleanup } from './cleanup.ts'
 import type { NodeSettings } from './node-settings.ts'
@@ -14,9 +13,6 @@ export interface Node {
   resume(): void
 }
 
-// Share compiled code between processes.
-const compiled = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
-
 /** Two nodes. */
 export type Nodes = readonly [here: Node, there: Node]
 
@@ -28,7 +24,6 @@ export function startNodes(here: NodeSettings, there: NodeSettings, onCleanup: O
 async function startNode(settings: NodeSettings, onCleanup: OnCleanup): Promise<Node> {
   const child: ChildProcess = fork(new URL('revocation-node.ts', import.meta.url), [], {
     execArgv: [],
-    env: { ...process.env, NODE_COMPILE_CACHE: compiled },
   })
   // A suspended process only receives SIGKILL.
   onCleanup(async () => {

@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { firstMessage } from '../../../core/test/support/first-message.ts'
 import type { OnCleanup } from '../revocation/cleanup.ts'
 import type { BackendSettings } from './backend-settings.ts'
@@ -10,9 +9,6 @@ export interface Backend {
   /** Kills it immediately, and resolves once it has exited. */
   kill(): Promise<void>
 }
-
-// Share compiled code between processes.
-const compiled = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 
 /** Starts one backend after another. The next process is always preloaded, since loading is slow. */
 export function prepareBackends(
@@ -24,7 +20,6 @@ export function prepareBackends(
   function load() {
     const child = fork(new URL('../fixtures/backend-node.ts', import.meta.url), [], {
       execArgv: [],
-      env: { ...process.env, NODE_COMPILE_CACHE: compiled },
     })
     onCleanup(() => void child.kill('SIGKILL'))
     return child

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { revokeSession } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -26,13 +25,12 @@ const REVOCATIONS = isMeasured ? 20 : 2
 const kinds = Object.keys(ATTACKS) as Attack[]
 const MB = 1024 * 1024
 
-const compiled = fileURLToPath(new URL('../../node_modules/.cache/sallyport', import.meta.url))
 const children: ChildProcess[] = []
 
 function start(file: string, execArgv: string[] = []): ChildProcess {
   const child = fork(new URL(file, import.meta.url), [], {
     execArgv,
-    env: { ...process.env, NODE_COMPILE_CACHE: compiled, NODE_ENV: 'production' },
+    env: { ...process.env, NODE_ENV: 'production' },
   })
   children.push(child)
   return child
