@@ -13,7 +13,7 @@ import { BASE_URL } from './server-settings.ts'
 import { prepareServers, type Server } from './start-server.ts'
 
 /** `pnpm test:crash` kills 200 times. */
-const CRASHES = Number(process.env.CRASHES ?? 5)
+const CRASHES = Number(process.env.CRASHES ?? 3)
 const SEED = process.env.CRASH_SEED ?? 'sallyport'
 /** Sessions that sign out at once, and others that stay idle, for each crash. */
 const [LEAVING, STAYING] = [16, 4]

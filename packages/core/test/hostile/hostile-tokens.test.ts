@@ -13,7 +13,7 @@ import { createRandom } from './random.ts'
 import { SEED } from './seed.ts'
 import { createTarget } from './target.ts'
 
-const TOKENS = Number(process.env.HOSTILE_TOKENS ?? 4_000)
+const TOKENS = Number(process.env.HOSTILE_TOKENS ?? 2_000)
 /** Processor time is checked only in the long run, which has enough tokens. */
 const isLong = TOKENS > 10_000
 const TIMEOUT_MS = 10_000 + TOKENS * 5

@@ -98,12 +98,9 @@ const all = kinds.flatMap((kind) =>
     ),
   ),
 )
-/** The tool once creates the tables, and once meets those of the library. */
 const seeded = all.filter(
   ({ tool, isChanged, engine, store }) =>
-    tool === 'push' &&
-    isChanged &&
-    store === (engine === 'SQLite' ? 'a mapped store' : 'tables that the library migrates'),
+    tool === 'push' && isChanged && engine === 'PostgreSQL' && store === 'tables that the library migrates',
 )
 
 for (const { kind, opening, run, addNote, isChanged, engine, ...name } of IS_LONG ? all : seeded) {

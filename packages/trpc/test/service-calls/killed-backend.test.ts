@@ -28,7 +28,7 @@ import type { BackendTables } from './backend-settings.ts'
 import { type Backend, prepareBackends } from './start-backends.ts'
 
 /** `pnpm test:service-calls` kills 100 times. */
-const KILLS = Number(process.env.KILLS ?? 3)
+const KILLS = Number(process.env.KILLS ?? 2)
 const IS_FULL = KILLS >= 100
 const SEED = process.env.KILLS_SEED ?? 'sallyport'
 const ACTIONS_A_KILL = 24

@@ -27,7 +27,7 @@ const definition = defineAuth({
   session: { additionalFields: { seenNewsAt: { type: 'timestamp', schema: z.string().nullable() } } },
 })
 const columns = columnsOf(definition)
-/** `pnpm test:databases` also creates the tables with `push`, and in SQLite. */
+/** `pnpm test:databases` also creates the tables with `push` and in SQLite, and pushes again. */
 const IS_LONG = process.env.DATABASES === 'all'
 
 // drizzle-kit takes seconds on a busy machine.
@@ -95,14 +95,14 @@ describe.each(await databaseKinds())('the schema for Drizzle in $name', (kind) =
   test
     .runIf(IS_LONG || dialect === 'postgres')
     .for(IS_LONG ? (['migrate', 'push'] as const) : (['migrate'] as const))(
-    'drizzle-kit %s creates the tables, and push finds no changes after the store was opened',
+    'drizzle-kit %s creates the tables, in which push later finds no changes',
     async (command) => {
       const database = await kind.create()
       await expect(database.open({ columns, migrate: false })).rejects.toThrow('table user')
       const app = drizzleApp(database.url, await schema())
       await app[command]()
       await signIn(database)
-      expect(await app.push()).toContain('No changes')
+      if (IS_LONG) expect(await app.push()).toContain('No changes')
       const users = await database.rows('select locale, credit from "user"')
       expect(users).toEqual([{ locale: 'en', credit: 1.5 }])
     },

@@ -14,10 +14,13 @@ import { literal, takeLog } from '../../support/stored-sessions.ts'
 import { until } from '../../support/until.ts'
 
 const databases = await databaseKinds()
-const kinds = databases.flatMap((kind) => [
-  { ...kind, migrate: true },
-  { ...kind, migrate: false },
-])
+/** `pnpm test:databases` runs all. */
+const kinds = databases
+  .flatMap((kind) => [
+    { ...kind, migrate: true },
+    { ...kind, migrate: false },
+  ])
+  .filter(({ name, migrate }) => migrate === (name === 'PostgreSQL') || process.env.DATABASES === 'all')
 
 describe.each(kinds)('in $name with migrate: $migrate', ({ name, create, migrate }) => {
   let database: TestDatabase
