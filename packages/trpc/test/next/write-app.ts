@@ -13,6 +13,7 @@ const DEFAULTS = { cacheComponents: true, partialPrefetching: true }
 /** What makes the build cheap. `pnpm test:apps` builds with the defaults, and with the type check. */
 const CHEAP = {
   typescript: { ignoreBuildErrors: true },
+  serverExternalPackages: ['kysely', 'zod', 'jose', 'bowser'],
   experimental: {
     turbopackFileSystemCacheForBuild: false,
     turbopackMinify: false,
