@@ -346,9 +346,10 @@ describe('the example', () => {
     const main = fileURLToPath(new URL('../../core/src/cli/main.ts', import.meta.url))
     const database = `file:${join(example.folder, 'example.db')}`
     const args = [main, 'prune', '--auth', 'src/auth.ts', '--database', database]
+    const { NODE_COMPILE_CACHE } = process.env
     const { stdout } = await promisify(execFile)(process.execPath, args, {
       cwd: new URL('..', import.meta.url),
-      env: { KEY_FILE: join(example.folder, 'keys', 'keys.json') },
+      env: { NODE_COMPILE_CACHE, KEY_FILE: join(example.folder, 'keys', 'keys.json') },
     })
     expect(stdout).toBe(
       'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0, verification 0, knownDevice 0, invitation 0, oauthFlow 0, oauthCode 0, passkeyChallenge 0, trustedDevice 0, emailCode 0, emailCodeBrowser 0\n',

@@ -11,7 +11,7 @@ import { runHistory } from './run-history.ts'
 import { TRANSPORTS } from './transports.ts'
 
 /** `pnpm test:model` runs 20,000 on SQLite. On PostgreSQL, a tenth. */
-const HISTORIES = Number(process.env.HISTORIES ?? 50)
+const HISTORIES = Number(process.env.HISTORIES ?? 30)
 const { MODEL_SEED, MODEL_PATH, MODEL_ENGINE } = process.env
 /** The same histories in every run of all tests, and others in every long run. */
 const SEED = Number(MODEL_SEED ?? (process.env.HISTORIES === undefined ? 1 : Date.now() % 2 ** 31))
