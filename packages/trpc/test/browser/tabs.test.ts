@@ -8,7 +8,7 @@ type ClientPage = typeof import('./pages/client-page.ts')
 
 // 50 and 100 in `pnpm test:client`.
 const TABS = Number(process.env.TABS ?? 8)
-const ROUNDS = Number(process.env.ROUNDS ?? 10)
+const ROUNDS = Number(process.env.ROUNDS ?? 6)
 const TOKEN = `${AUTH_PATH}${ENDPOINTS.token.path}`
 
 const browser = openBrowser()

@@ -112,7 +112,10 @@ t.procedure.use(sensitiveSessionMiddleware).mutation(({ ctx }) =>
 )
 `
 
-test('ctx.db is the generated PrismaClient, and ctx.transaction has its transaction', async () => {
+// `pnpm test:databases` also runs the compiler.
+const longTest = test.runIf(process.env.DATABASES === 'all')
+
+longTest('ctx.db is the generated PrismaClient, and ctx.transaction has its transaction', async () => {
   const folder = temporaryDirectory()
   cpSync(generatePrisma(), folder, { recursive: true })
   const compilerOptions = {

@@ -13,7 +13,7 @@ import { createUsers } from './users.ts'
 const ROTATIONS = Number(process.env.ROTATIONS ?? 2)
 const USERS = 6
 /** `pnpm test` leaves a processor for other tests. */
-const PAUSE_MS = process.env.ROTATIONS === undefined ? 15 : 3
+const PAUSE_MS = process.env.ROTATIONS === undefined ? 40 : 3
 /** Short, so keys go through their whole life cycle: next, active, retiring, gone. */
 const JWT_LIFETIME_SECONDS = 3
 /** The time between a client's refreshes. */
