@@ -39,7 +39,7 @@ export interface EndpointContext {
   /** Commits a change with its audit record, unless the caller's session has ended meanwhile. */
   change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
   /** Does work after the response, independent of it. A failure goes to `onFailure`. */
-  later(work: () => Promise<void>): void
+  later(work: () => Promise<unknown>): void
   /** Whether the plugins let a user sign in, each on its own. */
   readonly waysIn: readonly CanSignIn[]
   /** The second factors of all plugins. */

@@ -186,8 +186,8 @@ export type AuthEvent =
 
 export type AuthEventType = AuthEvent['type']
 
-/** Called with every event, after its change has committed. */
-export type EventListener = (event: AuthEvent) => void | Promise<void>
+/** Called with every event, after its change has committed. May return a promise. */
+export type EventListener = (event: AuthEvent) => unknown
 
 /** An email change was undone: plugins remove what was added to the account since `addedSince`. */
 export type UndoneChange = Extract<AuthEvent, { readonly type: 'user.email-change-undone' }>

@@ -53,5 +53,5 @@ export interface AuthFailure {
   readonly suppressed: number
 }
 
-/** Receives failures; see `onFailure` of `defineAuthConfig`. */
-export type FailureListener = (failure: AuthFailure) => void | Promise<void>
+/** Receives failures; see `onFailure` of `defineAuthConfig`. May return a promise. */
+export type FailureListener = (failure: AuthFailure) => unknown

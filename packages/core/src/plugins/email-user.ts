@@ -9,8 +9,8 @@ export interface EmailUser {
 
 /** Sends no email to the address of an anonymous user, which has no mailbox (RFC 2606 section 2). */
 export function toMailboxes<Email extends { readonly to: string }>(
-  sendEmail: (email: Email) => Promise<void>,
-): (email: Email) => Promise<void> {
+  sendEmail: (email: Email) => Promise<unknown>,
+): (email: Email) => Promise<unknown> {
   return async (email) => {
     if (hasMailbox(email.to)) await sendEmail(email)
   }
@@ -24,7 +24,7 @@ function hasMailbox(address: string): boolean {
 export function emailUser(
   userId: string,
   { later, database: { db } }: Pick<EndpointContext, 'later' | 'database'>,
-  send: (user: EmailUser) => Promise<void>,
+  send: (user: EmailUser) => Promise<unknown>,
 ): void {
   later(async () => {
     const query = db.selectFrom('user').select(['id', 'name', 'email']).where('id', '=', userId)
@@ -37,7 +37,7 @@ interface Sending<Fields> {
   readonly userId: string
   readonly context: EndpointContext
   readonly settings: {
-    readonly sendEmail?: ((email: Fields & { to: string; user: EmailUser }) => Promise<void>) | undefined
+    readonly sendEmail?: ((email: Fields & { to: string; user: EmailUser }) => Promise<unknown>) | undefined
   }
 }
 

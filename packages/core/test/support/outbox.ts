@@ -32,7 +32,7 @@ export function createOutbox(): Outbox {
     return email
   }
 
-  return { sendEmail: async (email) => void emails.push(email), emails, takeLink: take, takeNotice: take }
+  return { sendEmail: async (email) => emails.push(email), emails, takeLink: take, takeNotice: take }
 }
 
 function isOfKind<Kind extends Email['kind']>(email: Email, kind: Kind): email is EmailOf<Kind> {

@@ -63,7 +63,7 @@ export interface PasswordRemovedEmail {
 /** The options of `emailCode()`. */
 export interface EmailCodeOptions {
   /** Sends the emails, in the app's words and language. */
-  readonly sendEmail: (email: CodeEmail | NoAccountEmail | PasswordRemovedEmail) => Promise<void>
+  readonly sendEmail: (email: CodeEmail | NoAccountEmail | PasswordRemovedEmail) => Promise<unknown>
   /** Creates an account with a verified address for an email that has none. @default false */
   readonly signUp?: boolean
   readonly limits?: Partial<EmailCodeLimits>

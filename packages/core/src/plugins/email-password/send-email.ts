@@ -48,4 +48,4 @@ export interface NewSignInEmail extends EmailFields {
 export type Email = LinkEmail | NoticeEmail | EmailChangedEmail | NewSignInEmail
 
 /** Sends an email, in the app's words and language. */
-export type SendEmail = (email: Email) => Promise<void>
+export type SendEmail = (email: Email) => Promise<unknown>

@@ -95,6 +95,6 @@ export interface OauthOptions<Name extends string = string> {
   /** The page for a callback that belongs to no sign-in. @default '/' */
   readonly errorTo?: string
   /** Sends the notices. @default none are sent */
-  readonly sendEmail?: (email: AccountEmail) => Promise<void>
+  readonly sendEmail?: (email: AccountEmail) => Promise<unknown>
   readonly limits?: Partial<OauthLimits>
 }

@@ -39,7 +39,7 @@ export interface InvitationDelivery {
 }
 
 /** Delivers an invitation, in the app's words and language. */
-export type DeliverInvitation = (invitation: InvitationDelivery) => Promise<void>
+export type DeliverInvitation = (invitation: InvitationDelivery) => Promise<unknown>
 
 /** The rate limits of `organization()`. Every attempt is counted, rejected ones included. */
 export interface OrganizationLimits {

@@ -72,7 +72,7 @@ export interface PasskeysOptions {
    */
   readonly requiredAtSignIn?: boolean
   /** Sends the notices. @default none are sent */
-  readonly sendEmail?: (email: PasskeyEmail) => Promise<void>
+  readonly sendEmail?: (email: PasskeyEmail) => Promise<unknown>
   readonly limits?: Partial<PasskeyLimits>
 }
 

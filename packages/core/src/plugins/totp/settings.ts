@@ -38,7 +38,7 @@ export interface TotpOptions {
   /** The app's name, which authenticator apps show. */
   readonly issuer: string
   /** Sends the notices. @default none are sent */
-  readonly sendEmail?: (email: FactorEmail) => Promise<void>
+  readonly sendEmail?: (email: FactorEmail) => Promise<unknown>
   /**
    * How long a browser that the user trusts signs in without a code, in seconds; 0 turns it off.
    * @default 30 days
