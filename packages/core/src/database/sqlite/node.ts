@@ -1,8 +1,10 @@
 import { Kysely, type KyselyPlugin, sql } from 'kysely'
 import { MAX_TIMER_MS, requirePositive } from '../../protocol/settings.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
+import type { OpenedStore } from '../database.ts'
 import type { SessionSql } from '../find-session-sql.ts'
 import { restoringLimits } from '../limits.ts'
+import type { OwnSessions } from '../mapped-sessions.ts'
 import { requireOwnWrites } from '../own-writes.ts'
 import { restoringDialect, type TableRestorer } from '../restore-tables.ts'
 import { type Expected, inspect } from '../schema/inspect.ts'
@@ -53,7 +55,10 @@ interface StartOptions {
 }
 
 /** Creates our internal tables, starts the lookups and the feed, and watches the tables. */
-export async function startNode({ kysely, driver }: Node, { sql, columns, passMs, expected }: StartOptions) {
+export async function startNode(
+  { kysely, driver }: Node,
+  { sql, columns, passMs, expected }: StartOptions,
+): Promise<Omit<OpenedStore, keyof OwnSessions>> {
   await createMissing(kysely, Object.keys(expected.internalTables))
   if (driver.isReplicable)
     await requireOwnWrites(kysely, { read: driver.read, fix: 'Pass a client for the server.' })
