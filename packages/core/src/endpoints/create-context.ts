@@ -20,7 +20,10 @@ import type { AuthDefinition } from './definition.ts'
 import type { AuthorizedContext, Endpoint, EndpointContext } from './endpoint.ts'
 
 export interface EndpointServer {
-  readonly definition: Pick<AuthDefinition, 'config' | 'definePayload' | 'encryptionKeys' | 'plugins'> & {
+  readonly definition: Pick<
+    AuthDefinition,
+    'config' | 'definePayload' | 'encryptionKeys' | 'plugins' | 'waitUntil'
+  > & {
     readonly signingKeys: SigningKeys
   }
   readonly database: SessionDatabase
@@ -71,8 +74,12 @@ export function createContext(
     },
     change: (work) => commit(database, work),
     later(work) {
-      const begin = async () => work()
-      setImmediate(() => void begin().catch(reportLate))
+      const begun = new Promise<void>((resolve) => setImmediate(resolve)).then(work).catch(reportLate)
+      try {
+        definition.waitUntil?.(begun)
+      } catch (error) {
+        reportLate(error)
+      }
     },
   }
 }

@@ -83,6 +83,11 @@ export interface AuthDefinitionOptions<
     /** Runs in the transaction of every change, after the plugins. If it throws, the change is undone. */
     readonly onChange?: ChangeHook
   }
+  /**
+   * Gets the promise of work after a response, such as an email, for a platform that then stops or freezes
+   * the process: `after` of `next/server`, or `waitUntil` of `@vercel/functions` or `cloudflare:workers`.
+   */
+  waitUntil?: (work: Promise<unknown>) => unknown
 }
 
 /** Heavy: no module that every procedure imports may reach it (spec section 1). */
@@ -95,6 +100,7 @@ export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly
   readonly definePayload: DefinePayload
   /** Last is the {@link AppPlugin}. */
   readonly plugins: Plugins
+  readonly waitUntil: AuthDefinitionOptions['waitUntil']
 }
 
 /**
@@ -117,7 +123,7 @@ export function defineAuth<
   options: AuthDefinitionOptions<Plugins, OfUser, OfSession>,
 ): AuthDefinition<readonly [...Plugins, AppPlugin<OfUser, OfSession>]>
 export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
-  const { config, signingKeys, definePayload = () => ({}), user, session, hooks } = options
+  const { config, signingKeys, definePayload = () => ({}), user, session, hooks, waitUntil } = options
   const own: AuthPlugin = {
     id: 'app',
     ...(user !== undefined && { userColumns: user.additionalFields }),
@@ -127,7 +133,7 @@ export function defineAuth(options: AuthDefinitionOptions): AuthDefinition {
   const plugins = [...(options.plugins ?? []), own]
   const encryptionKeys = readEncryptionKeys(options.encryptionKeys)
   checkPlugins(plugins)
-  const rest = { config, encryptionKeys, definePayload, plugins }
+  const rest = { config, encryptionKeys, definePayload, plugins, waitUntil }
   if (typeof signingKeys !== 'function') return { ...rest, signingKeys: readSigningKeys(signingKeys, config) }
   let keys: SigningKeys | null = null
   return {

@@ -6,6 +6,7 @@ import { banInSqlite } from '../../../../scripts/test-apps/ban-in-sqlite.ts'
 import { openTour, PROOFS, type Tour } from '../../../../scripts/test-apps/proofs.ts'
 import { proveStop } from '../../../../scripts/test-apps/prove-stop.ts'
 import type { Server } from '../../../../scripts/test-apps/serve.ts'
+import { until } from '../../../core/test/support/until.ts'
 import { launchChromium } from '../browser/launch-chromium.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
 import { appKeys } from './app-keys.ts'
@@ -63,6 +64,11 @@ test('calls as the user of the page are rejected in unstable_cache', async () =>
   const page = await (await fetch(`${server.origin}/cached`)).text()
   expect(page).toContain('unstable_cache()')
   expect(page).not.toContain('edsger@example.com')
+})
+
+test('emails to the visitors that signed up are sent with `after`', async () => {
+  await until(() => server.output().includes('verify-email'))
+  expect(server.output()).not.toContain('AFTER_RESPONSE_FAILED')
 })
 
 test('a visitor signs up, out, and in on the page that init writes', async (context) => {

@@ -181,6 +181,14 @@ export function readApp(): Map<string, string> {
       .replace('import { authErrorData,', '$& optionalSessionMiddleware,')
       .replace(/^ {2}rotateKey:/m, `  ${GREET}  ${PROCEDURES}$&`),
   )
+  const auth = files.get('auth.ts') ?? ''
+  files.set(
+    'auth.ts',
+    auth
+      .replace(/^import/m, "import { after } from 'next/server.js'\n$&")
+      .replace('emailPassword()', 'emailPassword({ sendEmail: async ({ kind }) => console.log(kind) })')
+      .replace('plugins:', 'waitUntil: after, $&'),
+  )
   const server = files.get('server.ts') ?? ''
   files.set('server.ts', server.replace('createNextAuth({', '$& maxBodySize: 100_000,'))
   const providers = files.get('app/providers.tsx') ?? ''

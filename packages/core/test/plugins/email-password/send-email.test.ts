@@ -1,4 +1,5 @@
 import type { AuthFailure } from '@sallyport/core'
+import { createAuth } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import type { AttemptLimits, SendEmail } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
@@ -98,6 +99,42 @@ describe("an email that can't be sent is reported to onFailure, and the response
   test('a sendEmail that never ends blocks no caller', async () => {
     sendEmail.mockReset().mockImplementation(() => new Promise(() => {}))
     for (const name of NAMES) expect((await call(name, failing)).status).toBe(200)
+  })
+})
+
+describe('waitUntil', () => {
+  const requestReset = async (waitUntil: (work: Promise<unknown>) => unknown) => {
+    const auth = await createFailing()
+    onTestFinished(() => auth.close())
+    const { email } = await auth.createUser()
+    const { handler } = await createAuth({ ...auth.definition, waitUntil }, auth.database)
+    return handler(post(ENDPOINTS.requestPasswordReset.path, { email }))
+  }
+
+  test('gets a promise that ends when the email is sent', async () => {
+    const isSent = Promise.withResolvers<void>()
+    sendEmail.mockReset().mockReturnValue(isSent.promise)
+    let isOver = false
+    const waitUntil = vi.fn((work: Promise<unknown>) => work.then(() => (isOver = true)))
+    expect((await requestReset(waitUntil)).status).toBe(200)
+    expect(waitUntil).toHaveBeenCalledOnce()
+    await eventually(() => expect(sendEmail).toHaveBeenCalledOnce())
+    expect(isOver).toBe(false)
+    isSent.resolve()
+    await eventually(() => expect(isOver).toBe(true))
+  })
+
+  test('that throws, as outside of a request, is reported, and the email is sent', async () => {
+    sendEmail.mockReset()
+    onFailure.mockClear()
+    const cause = new Error('outside of a request')
+    const response = requestReset(() => {
+      throw cause
+    })
+    expect((await response).status).toBe(200)
+    const failure = { path: '/request-password-reset', cause, code: 'AFTER_RESPONSE_FAILED' }
+    expect(onFailure).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(failure))
+    await eventually(() => expect(sendEmail).toHaveBeenCalledOnce())
   })
 })
 
