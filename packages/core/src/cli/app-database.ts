@@ -3,6 +3,8 @@ import type { Command } from 'commander'
 import type { AnyDatabase, OpenedDatabase } from '../database/database.ts'
 import type { AuthTransaction, RecordEvent, SessionDatabase } from '../database/session-database.ts'
 import type { AuthDefinition } from '../endpoints/definition.ts'
+import type { EventListener } from '../events/event.ts'
+import { withDeadline } from '../protocol/deadline.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
 import { addDatabaseOptions, type DatabaseOptions, withDatabase } from './database.ts'
 import { importModule, loadDefinition } from './load-definition.ts'
@@ -10,6 +12,8 @@ import { contextPath, modulePath } from './options.ts'
 
 /** The actor in the records of `sallyport user` and `sallyport sessions`. */
 export const ACTOR = 'cli'
+
+const MAX_LISTENER_MS = 10_000
 
 interface AppOptions extends DatabaseOptions {
   readonly auth: string
@@ -44,12 +48,35 @@ export function addContextOptions(command: Command, auth?: string): Command {
 /** Opens the database as the app does, or by its URL, with the hooks of the definition. Closes it. */
 export async function withApp(command: Command, work: (app: App) => Promise<void>): Promise<void> {
   const definition = await loadDefinition(command.opts<AppOptions>().auth)
-  const { observed } = await import('../lifecycle/observed-database.ts')
   const { commit } = await import('../lifecycle/commit.ts')
-  await withAppDatabase(command, (given) => {
-    const database = observed(given, definition)
-    return work({ database, definition, change: (change) => commit(database, change) })
-  })
+  await withAppDatabase(command, (given) =>
+    withListener(given, definition, (database) =>
+      work({ database, definition, change: (change) => commit(database, change) }),
+    ),
+  )
+}
+
+/** Adds the hooks and the listener of a definition. Waits for the listener, which the exit would cut off. */
+export async function withListener(
+  given: AnyDatabase,
+  definition: AuthDefinition | null,
+  work: (database: SessionDatabase) => Promise<unknown>,
+): Promise<void> {
+  const { observed } = await import('../lifecycle/observed-database.ts')
+  const database = observed(given, definition)
+  let calls = Promise.resolve()
+  const onEvent: EventListener = (event) => {
+    const call = Promise.resolve(database.onEvent?.(event))
+    calls = Promise.all([calls, call]).then(() => {})
+    return call
+  }
+  try {
+    await work({ ...database, onEvent })
+  } finally {
+    await withDeadline(calls, MAX_LISTENER_MS).catch(() =>
+      console.error('onEvent takes over 10 s. This process ends before it has finished.'),
+    )
+  }
 }
 
 /** Opens the database as the app does, or by its URL, and closes it after the work. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PruneReport } from '../lifecycle/prune.ts'
-import { addContextOptions, withAppDatabase } from './app-database.ts'
+import { addContextOptions, withAppDatabase, withListener } from './app-database.ts'
 import { explain } from './errors.ts'
 import { loadDefinition } from './load-definition.ts'
 import { addExamples, positiveInteger } from './options.ts'
@@ -27,7 +27,6 @@ export function addPruneCommand(program: Command): void {
       withAppDatabase(command, async (database) => {
         const definition = auth === undefined ? null : await loadDefinition(auth)
         const { prune } = await import('../lifecycle/prune.ts')
-        const { observed } = await import('../lifecycle/observed-database.ts')
         const tables = definition?.plugins.flatMap(({ expiringTables = [] }) => expiringTables) ?? []
         const stopped = new AbortController()
         for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
@@ -39,7 +38,8 @@ export function addPruneCommand(program: Command): void {
         }
         const round = async () => {
           const settings = { now: new Date(), tables, auditDays, batchSize, onProgress }
-          await prune(observed(database, definition), settings).catch((error: unknown) => {
+          const pruned = withListener(database, definition, (observed) => prune(observed, settings))
+          await pruned.catch((error: unknown) => {
             if (error !== stopped.signal.reason) throw error
           })
           if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')

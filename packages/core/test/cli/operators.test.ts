@@ -44,7 +44,10 @@ function appFiles(plugins = `[emailPassword({ appName: 'Lighthouse' })]`) {
       const config = defineAuthConfig({
         baseUrl: 'http://localhost:3000',
         jwks: staticJwks(process.env.JWKS),
-        onEvent: ({ type }) => console.error('heard ' + type),
+        onEvent: async ({ type }) => {
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          console.error('heard ' + type)
+        },
       })
       const hooks = { onChange: async ({ type }) => console.error('took part in ' + type) }
       export default defineAuth({ config, signingKeys: process.env.SIGNING_KEYS, plugins: ${plugins}, hooks })`,
