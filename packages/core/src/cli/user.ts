@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander'
+import { toNullableDate } from '../database/schema/kysely-tables.ts'
 import type { AuthDefinition } from '../endpoints/definition.ts'
 import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
+import { isBanned } from '../session/session.ts'
 import { toIso } from '../session/session-row.ts'
 import { ACTOR, type App, addAppOptions, withApp } from './app-database.ts'
 import { unchanged, usageError } from './errors.ts'
@@ -60,16 +62,18 @@ export function addUserCommands(program: Command): void {
     .action(({ search, limit }: { search: string; limit: number }) =>
       withApp(list, async ({ definition, change }) => {
         const { selectUsers } = await import('../plugins/admin/list-users.ts')
-        const read = { userId: null, actorId: ACTOR, at: definition.config.now(), search: search || null }
+        const now = definition.config.now()
+        const read = { userId: null, actorId: ACTOR, at: now, search: search || null }
         const users = await change((trx, record) => {
           record({ type: 'admin.users-listed', ...read })
           return selectUsers(trx, search).orderBy('createdAt', 'desc').orderBy('id').limit(limit).execute()
         })
         print(
           list,
-          users.map(({ id, email, name, role, banned, createdAt }) => {
-            const created = toIso(createdAt)
-            return { id, email, name, role, state: banned ? 'banned' : 'active', created }
+          users.map(({ id, email, name, role, banned, banExpires, createdAt }) => {
+            const ban = { banned: Boolean(banned), banExpires: toNullableDate(banExpires) }
+            const state = isBanned(ban, now) ? 'banned' : 'active'
+            return { id, email, name, role, state, created: toIso(createdAt) }
           }),
         )
       }),

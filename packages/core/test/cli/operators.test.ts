@@ -268,6 +268,17 @@ describe('sallyport user promote and list', () => {
     ])
     expect((await runByUrl(app, ['user', 'list', '--limit', '1'])).stdout.split('\n')).toHaveLength(3)
   })
+
+  test.for([
+    { ban: 'has ended', banExpires: new Date(0), state: 'active' },
+    { ban: 'has no end', banExpires: null, state: 'banned' },
+  ])('a user whose ban $ban is $state', async ({ banExpires, state }, { expect }) => {
+    const app = createApp()
+    await insertUser(app)
+    const { db } = await open(app)
+    await db.updateTable('user').set({ banned: true, banExpires }).execute()
+    expect(JSON.parse((await run(app, ['user', 'list', '--json'])).stdout)).toMatchObject([{ state }])
+  })
 })
 
 describe('sallyport sessions', () => {
