@@ -17,6 +17,7 @@ export async function changeRole(
 ): Promise<void> {
   const user = await lockUser(trx, userId)
   if (user === undefined) throw reject('USER_NOT_FOUND')
+  if (user.role === role) return
   await trx.updateTable('user').set({ role, updatedAt: at }).where('id', '=', userId).execute()
   record({ type: 'user.role-changed', userId, from: user.role, to: role, actorId, at })
 }

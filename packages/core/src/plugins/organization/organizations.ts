@@ -97,6 +97,8 @@ export const updateOrganization: Endpoint<UpdateOrganizationInput, Changed, fals
       const organization = await lockMembership(trx, { organizationId, userId })
       requireManager(organization.role, 'member', context)
       const changed = { name: name ?? organization.name, slug: slug ?? organization.slug }
+      if (changed.name === organization.name && changed.slug === organization.slug)
+        return { body: { organization } }
       await withOwnTables(trx)
         .updateTable('organization')
         .set(changed)
@@ -130,8 +132,10 @@ export const deleteOrganization: Endpoint<{ organizationId: string }, SuccessRes
         const members = await deletion.returning('userId').execute()
         await db.deleteFrom('organization').where('id', '=', organizationId).execute()
         const detail = { organizationId }
-        for (const { userId } of members)
-          record({ type: 'organization:member-removed', userId, actorId, at, detail })
+        for (const { userId } of members) {
+          const removed = { userId, actorId: userId === actorId ? null : actorId }
+          record({ type: 'organization:member-removed', ...removed, at, detail })
+        }
         record({ type: 'organization:deleted', userId: null, actorId, at, detail })
       })
       return { body: { success: true } }

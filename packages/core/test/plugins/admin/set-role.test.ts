@@ -65,6 +65,12 @@ test('records the admin and the role', async () => {
   })
 })
 
+test("a role that the user has isn't recorded as a change", async () => {
+  const before = await dumpTables(auth)
+  expect(await statusOf(setRole({ userId: ada.userId, role: 'user' }))).toBe('200')
+  expect(await dumpTables(auth)).toEqual(before)
+})
+
 describe('no admin can change their own role', () => {
   test.each(['user', 'admin'])('to %s', async (role) => {
     await makeUser('admin')
