@@ -113,7 +113,7 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
 export async function leaveOrganizations(
   trx: AuthTransaction,
   record: RecordEvent,
-  { userId, at }: { userId: string; at: Date },
+  { userId, actorId, at }: { userId: string; actorId: string | null; at: Date },
 ): Promise<void> {
   const db = withOwnTables(trx)
   // The user is locked, so their memberships can't change meanwhile.
@@ -131,9 +131,9 @@ export async function leaveOrganizations(
   await db.deleteFrom('member').where('userId', '=', userId).execute()
   for (const { organizationId } of own) {
     const detail = { organizationId }
-    record({ type: 'organization:member-removed', userId, actorId: null, at, detail })
+    record({ type: 'organization:member-removed', userId, actorId, at, detail })
     if (shared.has(organizationId)) continue
     await db.deleteFrom('organization').where('id', '=', organizationId).execute()
-    record({ type: 'organization:deleted', userId: null, actorId: userId, at, detail })
+    record({ type: 'organization:deleted', userId: null, actorId: actorId ?? userId, at, detail })
   }
 }

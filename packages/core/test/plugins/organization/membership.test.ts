@@ -1,4 +1,4 @@
-import { banUser } from '@sallyport/core/auth'
+import { banUser, commit } from '@sallyport/core/auth'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../../support/code-of.ts'
@@ -363,25 +363,34 @@ describe('a user who deletes their account', () => {
     expect(organizations).toHaveLength(2)
   })
 
-  test('is recorded', async () => {
+  test.each([
+    { by: 'the user', admin: null },
+    { by: "an admin, in the app's code", admin: 'root' },
+  ])('is recorded, by $by', async ({ admin: actorId }) => {
     const { id, member } = await auth.createCompany()
     const { organization } = await api.createOrganization({ name: 'Own', request: member.request })
-    await api.deleteUser({ request: member.request })
     const { userId } = member
+    if (actorId === null) await api.deleteUser({ request: member.request })
+    else
+      await commit(auth.database, async (trx, record) => {
+        await trx.deleteFrom('user').where('id', '=', userId).execute()
+        record({ type: 'user.deleted', userId, actorId, at: auth.clock.now() })
+      })
     const rows = await db
       .selectFrom('sallyport.audit')
       .select(['type', 'userId', 'actorId', 'detail'])
       .where('type', 'in', ['organization:member-removed', 'organization:deleted'])
-      .where((where) => where.or([where('userId', '=', userId), where('actorId', '=', userId)]))
       .execute()
-    const records = rows.map(({ detail, ...row }) => ({ ...row, ...JSON.parse(detail) }))
-    const removed = { type: 'organization:member-removed', userId, actorId: null }
+    const all = rows.map(({ detail, ...row }) => ({ ...row, ...JSON.parse(detail) }))
+    const records = all.filter(({ organizationId }) => [id, organization.id].includes(organizationId))
+    const removed = { type: 'organization:member-removed', userId, actorId }
+    const deleted = { type: 'organization:deleted', userId: null, actorId: actorId ?? userId }
     expect(records).toHaveLength(3)
     expect(records).toEqual(
       expect.arrayContaining([
         { ...removed, organizationId: id },
         { ...removed, organizationId: organization.id },
-        { type: 'organization:deleted', userId: null, actorId: userId, organizationId: organization.id },
+        { ...deleted, organizationId: organization.id },
       ]),
     )
   })
