@@ -9,7 +9,7 @@ export type EndpointFetch = (
     readonly input?: object | undefined
     /** Added to those of the transport. */
     readonly headers?: Readonly<Record<string, string>>
-    readonly aborter?: AbortController
+    readonly aborter?: AbortController | undefined
     /** @default 10_000 */
     readonly timeoutMs?: number
   },

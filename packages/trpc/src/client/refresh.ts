@@ -23,7 +23,7 @@ type Begun = { readonly revision: number; readonly seq: number }
  */
 export function createRefresher(store: SessionStore, isScheduled: () => boolean): Refresher {
   let running: Promise<void> | null = null
-  let aborter = new AbortController()
+  let aborter: AbortController | undefined
   /** When rejected calls caused requests; `isCaused` is true until the refresh in flight sends one. */
   let causedAt: number[] = []
   let isCaused = false
@@ -97,7 +97,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
 
   return {
     refresh,
-    abort: () => aborter.abort(),
+    abort: () => aborter?.abort(),
     async refreshIfDue() {
       const { shown, held, failures, isRestored } = store.get()
       const isUnread = store.tokens && shown.status === 'loading'

@@ -72,3 +72,8 @@ test('in a Worker, a lookup that hangs is 503, although the timers of an earlier
   }
   expect([await statusOf('s1'), await statusOf('s2'), await statusOf('s1')]).toEqual([200, 503, 200])
 })
+
+test('in a Worker, a module can create a client', async () => {
+  const response = await fetch(new URL('/client', url))
+  expect(await response.json()).toMatchObject({ status: 'loading' })
+})

@@ -1,5 +1,9 @@
 // Runs in workerd: a Worker whose database is in memory.
+import { createAuthClient } from '@sallyport/trpc/client'
 import { createApp, type Settings } from './app.ts'
+
+// As the modules of a page do: outside of a request, workerd allows neither timers nor an `AbortController`.
+const client = createAuthClient({ baseUrl: 'https://app.example.com' })
 
 let app: ReturnType<typeof createApp>
 let sessions: Settings['sessions']
@@ -11,7 +15,8 @@ export default {
       const settings: Omit<Settings, 'now'> = await request.json()
       sessions = settings.sessions
       app = createApp({ ...settings, now: Date.now })
-    } else if (pathname === '/delete') sessions.splice(0)
+    } else if (pathname === '/client') return Response.json(await client.refresh())
+    else if (pathname === '/delete') sessions.splice(0)
     else return app.fetch(pathname.slice(1), { method: 'GET', headers: Object.fromEntries(request.headers) })
     return new Response()
   },
