@@ -69,7 +69,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       }
     }
     if (await isDone(begun)) return
-    await end(store, clientError('SECRET_SUPERSEDED'), store.get().held?.seq ?? begun.seq)
+    await end(store, clientError('SECRET_SUPERSEDED'), store.get().held?.seq)
     // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
     if (!store.tokens) await store.fetchEndpoint(routeOf('signOut'), { aborter }).catch(() => {})
   }

@@ -556,6 +556,21 @@ describe('a sign-out', () => {
     expect(server.count(SIGN_OUT)).toBe(1)
   })
 
+  test("is not canceled by a refresh that begins later, also if the client doesn't know the session", async () => {
+    const { client, server, listen } = open()
+    server.answer(SIGN_OUT, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
+    listen()
+    const done = client.signOut()
+    await settle()
+    server.sent.length = 0
+    server.answer(TOKEN, () => tokens())
+    expect(await client.refresh()).toMatchObject({ status: 'signing-out' })
+    expect(server.sent).toEqual([])
+    server.answer(SIGN_OUT, () => Response.json({ success: true }))
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(await done).toMatchObject(noUser)
+  })
+
   test('runs once if it is called twice', async () => {
     const { client, server } = await signedIn()
     server.answer(SIGN_OUT, () => Response.json({ success: true }))

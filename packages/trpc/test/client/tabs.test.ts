@@ -195,6 +195,37 @@ test('where the browser denies Web Locks, tabs sign in and out together', async 
   await eventually(() => expect(states()).toSatisfy(everyone('unauthenticated')))
 })
 
+test.each(['the browser denies Web Locks', 'another tab is frozen'])(
+  'where %s, the work of one tab takes turns, even when some fails',
+  async (where) => {
+    const name = newName()
+    const thawed = Promise.withResolvers<void>()
+    const frozen = connectTabs(name).exclusively(() => thawed.promise)
+    const waited = new AbortController()
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(waited.signal)
+    onTestFinished(() => timeout.mockRestore())
+    const denied = () => Promise.reject(new DOMException('denied', 'SecurityError'))
+    if (where.includes('denies')) vi.stubGlobal('navigator', { locks: { request: denied } })
+    const tabs = connectTabs(name)
+    const first = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const failing = tabs.exclusively(() => {
+      begun.push('first')
+      return first.promise
+    })
+    const next = tabs.exclusively(async () => begun.push('next'))
+    expect(timeout.mock.calls).toEqual([[15_000], [15_000]])
+    waited.abort()
+    await eventually(() => expect(begun).toEqual(['first']))
+    first.reject(new Error('failed'))
+    await expect(failing).rejects.toThrow('failed')
+    await next
+    expect(begun).toEqual(['first', 'next'])
+    thawed.resolve()
+    await frozen
+  },
+)
+
 test("a tab whose `baseUrl` is empty follows one whose `baseUrl` is the page's origin", async () => {
   const origin = newName()
   vi.stubGlobal('origin', origin)
@@ -476,6 +507,28 @@ describe('a superseded secret', () => {
     expect(await refreshing).toMatchObject({ status: 'authenticated', userChanges: 0, error: null })
     expect(server.count(TOKEN)).toBe(1)
     expect(server.count('/sign-out')).toBe(0)
+  })
+
+  test('is that of newer credentials too, if another tab received them but they are due', async () => {
+    const { server, clients, baseUrl } = await open(1)
+    const messages: TabMessage[] = []
+    const other = connectTabs(`sallyport ${baseUrl}`)
+    onTestFinished(other.listen((message) => messages.push(message)))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const refreshing = clients[0]?.refresh()
+    await vi.waitFor(() => expect(server.count(TOKEN)).toBe(1), { timeout: 30_000 })
+    const due = { ...newer, seq: Date.now() + 1, expiresIn: 0 }
+    await other.notify({ type: 'received', receipt: due })
+    await vi.waitFor(() => expect(clients[0]?.[clientSession].get().held?.seq).toBe(due.seq), {
+      timeout: 30_000,
+    })
+    while (server.count('/sign-out') === 0) await vi.advanceTimersByTimeAsync(1_000)
+    expect(await refreshing).toMatchObject({
+      status: 'unauthenticated',
+      error: { code: 'SECRET_SUPERSEDED' },
+    })
+    await vi.waitFor(() => expect(messages).toEqual([{ type: 'ended', sessionId: 'ada-1', seq: due.seq }]))
   })
 
   test("of another tab doesn't sign out a tab with newer credentials", async () => {
