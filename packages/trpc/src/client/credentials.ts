@@ -16,8 +16,8 @@ export async function accept(
   { revision, isNew }: { revision: number; isNew?: boolean },
 ): Promise<void> {
   const { userId, sessionId, expiresIn } = response
-  const othersSeq = (await store.tabs.latest?.())?.seq ?? 0
-  const seq = Math.max(Date.now(), (store.get().held?.seq ?? 0) + 1, othersSeq + 1)
+  const others = await store.tabs.latest?.()
+  const seq = Math.max(Date.now(), 1 + (store.get().held?.seq ?? 0), 1 + (others?.seq ?? 0))
   const receipt = { userId, sessionId, expiresIn, seq }
   if (store.get().revision !== revision) return
   await store.tokens?.keep(response, receipt)

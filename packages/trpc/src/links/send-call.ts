@@ -37,14 +37,13 @@ export async function sendCall(call: Call, op: Operation, intercept?: Intercept)
       next(envelope) {
         if (isDone || call.isAbandoned()) return
         const intercepted = intercept?.(envelope) ?? true
-        if (intercepted !== true) return intercepted && end(intercepted)
         const { data }: { type?: string; data?: unknown } = envelope.result
         const isStream = Symbol.asyncIterator in Object(data)
-        call.observer.next(
-          isStream
-            ? { ...envelope, result: { data: guardStream(data as AsyncIterable<unknown>, call) } }
-            : envelope,
-        )
+        const guarded = isStream
+          ? { ...envelope, result: { data: guardStream(data as AsyncIterable<unknown>, call) } }
+          : envelope
+        if (intercepted === true) call.observer.next(guarded)
+        else if (intercepted) end(intercepted)
       },
       error: end,
       complete: () => isDone || call.observer.complete(),

@@ -35,6 +35,21 @@ export function createConfirmation(client: HookClient): Confirmation {
     return state.status === 'authenticated' && state.userChanges === userChanges
   }
 
+  /** Resolves with whether the user confirms. The prompt closes when the user changes. */
+  function prompt(userChanges: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const unsubscribe = client.subscribe(() => {
+        if (!isSignedIn(userChanges)) close(false)
+      })
+      close = (isConfirmed) => {
+        unsubscribe()
+        prompted = null
+        set(CLOSED)
+        resolve(isConfirmed)
+      }
+    })
+  }
+
   return {
     get,
     subscribe,
@@ -48,24 +63,13 @@ export function createConfirmation(client: HookClient): Confirmation {
         const { reason = failed.code, required = failed.required ?? null } = failed.data?.auth ?? {}
         if (!/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges)) throw error
         // If the user has confirmed since the call was sent, repeat it without a prompt.
-        if (confirmations === before) {
-          if (!prompted) {
-            prompted = new Promise((resolve) => {
-              const unsubscribe = client.subscribe(() => {
-                if (!isSignedIn(userChanges)) close(false)
-              })
-              close = (isConfirmed) => {
-                unsubscribe()
-                prompted = null
-                set(CLOSED)
-                resolve(isConfirmed)
-              }
-            })
-            set({ isAsking: true, required, error: null })
-          }
-          if (!(await prompted)) throw error
+        if (confirmations > before) return call()
+        if (!prompted) {
+          prompted = prompt(userChanges)
+          set({ isAsking: true, required, error: null })
         }
-        return call()
+        if (await prompted) return call()
+        throw error
       }
     },
     async confirm(input) {

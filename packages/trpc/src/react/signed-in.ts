@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react'
-import type { AuthStatus } from '../client/session-state.ts'
 import { useAuthContext } from './auth-provider.ts'
 
 /** In every state, {@link SignedIn}, {@link SignedOut}, or {@link AuthLoading} shows its children. */
@@ -19,6 +18,7 @@ export function SignedOut({ children }: ShownProps): ReactNode {
 
 /** Shows its children while the client doesn't know whether a user is signed in, and during a sign-out. */
 export function AuthLoading({ children }: ShownProps): ReactNode {
-  const statuses: readonly AuthStatus[] = ['loading', 'unknown', 'signing-out']
-  return statuses.includes(useAuthContext().state.status) ? children : null
+  // Either `authenticated` or `unauthenticated`.
+  const isKnown = /authenticated$/.test(useAuthContext().state.status)
+  return isKnown ? null : children
 }
