@@ -34,8 +34,8 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
       if (hasGap && options.tabs.listen) store.dispatch({ type: 'restored' })
       // The same listener may subscribe twice.
       const unsubscribe = store.subscribe(() => listener())
+      if (listeners === 0 && !options.server) stop = followSession(store, refresh)
       listeners++
-      if (listeners === 1 && !options.server) stop = followSession(store, refresh)
       return () => {
         if (!unsubscribe() || --listeners) return
         stop()

@@ -54,10 +54,11 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
     if (message.type === 'received') {
       if (status !== 'signing-out' || sessionId) store.dispatch(message)
     } else if (message.sessionId === null) refresh()
-    else if (message.sessionId === sessionId) {
-      const error = clientError(message.seq === undefined ? 'SESSION_NOT_FOUND' : 'SECRET_SUPERSEDED')
-      store.dispatch({ ...message, error })
-    }
+    else if (message.sessionId === sessionId)
+      store.dispatch({
+        ...message,
+        error: clientError(message.seq ? 'SECRET_SUPERSEDED' : 'SESSION_NOT_FOUND'),
+      })
   }
 
   async function compare(): Promise<void> {

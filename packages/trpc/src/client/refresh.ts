@@ -101,9 +101,9 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     async refreshIfDue() {
       const { shown, held, failures, isRestored } = store.get()
       const isUnread = store.tokens && shown.status === 'loading'
-      // Without listeners, no timer retries.
-      const mustRetry = isRestored && !isScheduled()
-      if (isUnread || mustRetry || (!failures && (isRestored || isDue(held)))) await refresh()
+      // With listeners, a timer retries.
+      const isDelayed = failures > 0 && isScheduled()
+      if (isUnread || (isRestored && !isDelayed) || (!failures && isDue(held))) await refresh()
     },
     async refreshAfter(rejected) {
       const isNewer = () => store.get().generation > rejected

@@ -137,7 +137,7 @@ function decide(
   const { status, userChanges, sessionId: former } = state.shown
   const isOther = sessionId !== former
   // New credentials for the session don't cancel its sign-out.
-  const signedIn = status === 'signing-out' && !isOther ? status : 'authenticated'
+  const signedIn = isOther || status !== 'signing-out' ? 'authenticated' : status
   // The first response isn't a change, unless the server may have responded to calls of another user before.
   const isChange = isOther ? isNew || status !== 'loading' : status === 'unknown'
   return {
