@@ -30,7 +30,7 @@ export class AuthClientError extends Error {
   /** What satisfies the endpoint, with `SESSION_NOT_FRESH` and `FACTOR_REQUIRED`; null at a sign-in. */
   declare readonly required: RequiredProof | null
 
-  constructor(status: number, response: ErrorResponse, cause?: unknown) {
+  constructor(status: number, response: ErrorResponse | AuthClientError, cause?: unknown) {
     super(response.message, { cause })
     Object.assign(this, {
       name: 'AuthClientError',
@@ -77,13 +77,9 @@ function hintFor(code: ClientCode): string | undefined {
   return undefined
 }
 
-export function clientError(
-  code: ClientCode,
-  options: { status?: number; cause?: unknown } = {},
-): AuthClientError {
+export function clientError(code: ClientCode): AuthClientError {
   const [status, message = code]: readonly [number, string?] = ERRORS[code]
-  const response = { code, message: hintFor(code) ?? message }
-  return new AuthClientError(options.status ?? status, response, options.cause)
+  return new AuthClientError(status, { code, message: hintFor(code) ?? message })
 }
 
 export function toClientError(cause: unknown): AuthClientError {

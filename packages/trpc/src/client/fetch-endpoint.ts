@@ -39,14 +39,13 @@ export function createEndpointFetch(
         ...(!isQuery && { body: json }),
         signal: aborter.signal,
       }).catch((cause: unknown) => {
-        throw clientError('UNREACHABLE', { cause })
+        throw new AuthClientError(0, clientError('UNREACHABLE'), cause)
       })
       const body: ErrorResponse | null = await response.json().catch(() => null)
       if (response.ok && typeof body === 'object' && body !== null) return body
-      // It may be from another program.
-      throw typeof body?.code === 'string' && typeof body.message === 'string'
-        ? new AuthClientError(response.status, body)
-        : clientError('UNKNOWN', response)
+      // Otherwise, it's from another program.
+      const isOurs = typeof body?.code === 'string' && typeof body.message === 'string'
+      throw new AuthClientError(response.status, isOurs ? body : clientError('UNKNOWN'))
     } finally {
       clearTimeout(timer)
     }
