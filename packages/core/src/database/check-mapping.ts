@@ -7,9 +7,10 @@ import { sessionSql } from './find-session-sql.ts'
 import { type Engine, namesOf, type StoreMapping } from './schema/mapping.ts'
 
 /**
- * Reads one row of the mapped tables and checks its dates: a wrong encoding makes every session look expired,
- * or no session. Warns about a mapping without a version column.
- * @throws ConfigurationError if the row can't be read, or a date is out of range
+ * Reads one row of the mapped tables and checks its values: with a wrong encoding of dates, every session
+ * looks expired, or none does, and with a role that isn't text, every call is 503. Warns about a mapping
+ * without a version column.
+ * @throws ConfigurationError if the row can't be read, a date is out of range, or a value has another type
  */
 export async function checkMapping(
   engine: Engine,
@@ -26,7 +27,11 @@ export async function checkMapping(
     const setting = engine === 'postgres' ? `the names and mapping.dates (${dates})` : 'the names'
     throw new ConfigurationError(`mapping: ${cause.message}. Check ${setting}.`, { cause })
   })
-  const { expiresAt, lastAuthenticatedAt, banExpires } = row ?? {}
+  const { expiresAt, lastAuthenticatedAt, banExpires, role = null, version = null } = row ?? {}
+  if (role !== null && typeof role !== 'string')
+    throw new ConfigurationError(`mapping: role is read as ${String(role)}. Map a column of text, or null.`)
+  if (version !== null && !Number.isSafeInteger(version))
+    throw new ConfigurationError(`mapping: version is read as ${String(version)}. Map a column of integers.`)
   for (const [name, value] of Object.entries({ expiresAt, lastAuthenticatedAt, banExpires })) {
     // The row or the column is missing, so its encoding can't be checked.
     if (value === undefined || (value === null && name !== 'expiresAt')) continue

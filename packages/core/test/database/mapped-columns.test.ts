@@ -80,4 +80,22 @@ describe.each(kinds)('$name', (kind) => {
     await database.run(`update user_sessions set expires_at = ${literal(inHours(-1).toISOString())}`)
     expect(await reasonOf(validateSession(key, sessions))).toBe('SESSION_EXPIRED')
   })
+
+  // Otherwise every call would be 503.
+  test.each([
+    ['a role of another type', 'role is read as', { user: { role: 'is_adult' } }],
+    [
+      'a version of another type',
+      isSqlite ? 'version is read as' : 'COALESCE',
+      { session: { version: 'seen_at' } },
+    ],
+  ])('a store rejects %s', async (_name, message, columns: { user?: object; session?: object }) => {
+    const { session, user } = MAPPING
+    const mapping = {
+      session: { ...session, columns: { ...session.columns, ...columns.session } },
+      user: { ...user, columns: { ...user.columns, ...columns.user } },
+    }
+    const opening = (await createTables()).openStore(mapping, { columns: COLUMNS })
+    await expect(opening).rejects.toThrow(`mapping: ${message}`)
+  })
 })
