@@ -6,7 +6,7 @@ import { UNCACHED } from '../protocol/uncached.ts'
 import { backOff, MAX_PAYLOAD_BYTES } from '../protocol.ts'
 import { ALGORITHMS, type KeySet, type VerificationAlgorithm, type VerificationKey } from './key-set.ts'
 import { createLiveKeys } from './live-keys.ts'
-import { parsePublicJwks, parseSet } from './policy.ts'
+import { parsePublicJwks } from './policy.ts'
 
 /** After this age, a set is renewed in the background. */
 const FRESH_MS = 5 * 60_000
@@ -67,9 +67,11 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
         ...UNCACHED,
         signal: AbortSignal.timeout(timeoutMs),
       })
-      if (response.status !== 200) throw new Error(`The JWKS endpoint responded with ${response.status}`)
+      if (response.status !== 200) throw new Error(`${url}: status ${response.status}`)
       const text = await readLimited(response.body, MAX_PAYLOAD_BYTES)
-      await live.replace(parsePublicJwks(text, 'JWKS', algorithms), parseRevoked(text))
+      const keys = parsePublicJwks(text, url, algorithms)
+      const { revoked }: { revoked?: unknown } = JSON.parse(text)
+      await live.replace(keys, Array.isArray(revoked) ? revoked : [])
       fetchedAt = now()
       attempts = 0
       failures.recover()
@@ -115,9 +117,4 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       return findAfterFetch(kid)
     },
   })
-}
-
-function parseRevoked(text: string): string[] {
-  const { revoked } = parseSet(text, 'JWKS').set
-  return Array.isArray(revoked) ? revoked : []
 }

@@ -7,6 +7,9 @@ export const MAX_KEYS = 20
 
 const CREATE = 'npx sallyport keys create'
 
+/** The end of an error message. A set that was fetched is created elsewhere. */
+const adviceFor = (setting: string) => (setting.includes('://') ? '' : ` Run \`${CREATE}\`.`)
+
 /** A check of a member, and the end of its error message. */
 type Rule = readonly [test: (value: string) => boolean, text: string]
 
@@ -68,7 +71,11 @@ export type PrivateJwk = OwnPublicJwk & { d: string }
 /** Secret members (RFC 7518 sections 6.2.2, 6.3.2, and 6.4). */
 const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** Parses public keys. One invalid key rejects all. @throws ConfigurationError naming the member */
+/**
+ * Parses public keys. One invalid key rejects all.
+ * @param setting the name of the variable, or the URL of a set that was fetched
+ * @throws ConfigurationError naming the member
+ */
 export function parsePublicJwks(
   jwks: unknown,
   setting: string,
@@ -100,7 +107,7 @@ export function parseSet(jwks: unknown, setting: string): { keys: JsonObject[]; 
   if (!isJsonObject(set) || !isObjectList(set.keys))
     throw new ConfigurationError(`${setting} must be a JWK Set: { "keys": [ ... ] }`)
   const keys = set.keys.map(snapshot)
-  if (keys.length === 0) throw new ConfigurationError(`${setting} has no keys. Run \`${CREATE}\`.`)
+  if (keys.length === 0) throw new ConfigurationError(`${setting} has no keys.${adviceFor(setting)}`)
   if (keys.length > MAX_KEYS)
     throw new ConfigurationError(`${setting} has ${keys.length} keys. Keep at most ${MAX_KEYS}.`)
   return { keys, set: { ...set, keys } }
@@ -163,7 +170,7 @@ function parseText(text: string, setting: string): unknown {
     return JSON.parse(text)
   } catch {
     // The parser's own message would quote the text, which may hold private keys.
-    throw new ConfigurationError(`${setting} is not JSON${describeMistake(text)}. Run \`${CREATE}\`.`)
+    throw new ConfigurationError(`${setting} is not JSON${describeMistake(text)}.${adviceFor(setting)}`)
   }
 }
 

@@ -565,6 +565,16 @@ test('without options, uses the fetch and the clock of the runtime', async () =>
   expect(server.requests).toBe(1)
 })
 
+test.each<[string, JwksServer['answer'], string]>([
+  ['a page', '<!doctype html>', ' is not JSON.'],
+  ['no keys', '{"keys":[]}', ' has no keys.'],
+  ['a status', (_request, response) => void response.writeHead(502).end(), ': status 502'],
+])('the cause of a failure names the URL, not a variable of this server: %s', async (_name, answer, text) => {
+  const { keySet, server } = await setScene(answer)
+  await keySet.ready().catch(() => {})
+  expect(keySet.failures?.current).toMatchObject({ cause: { message: server.url + text } })
+})
+
 test('a failure is reported with its code and its cause, and as over when a fetch succeeds', async () => {
   const scene = await setScene(publish([{ ...a, kid: '' }]))
   const seen: unknown[] = []
@@ -572,7 +582,7 @@ test('a failure is reported with its code and its cause, and as over when a fetc
   expect(await lookUp(scene, a.kid)).toBe('KEYS_UNAVAILABLE')
   expect(scene.keySet.failures?.current).toMatchObject({
     code: 'KEYS_UNAVAILABLE',
-    cause: { message: 'JWKS: keys[0].kid must be 1 to 128 printable characters' },
+    cause: { message: `${scene.server.url}: keys[0].kid must be 1 to 128 printable characters` },
   })
   scene.server.answer = publish([a])
   scene.advance(MINUTE)
