@@ -34,21 +34,21 @@ export interface DrainedSockets {
 
 type DrainedStore = Pick<AuthStore, 'revocations'>
 
-interface StreamSource {
+interface StreamSource extends Partial<DrainedStore> {
   readonly [authStore]?: DrainedStore
   readonly store?: DrainedStore
   readonly database?: DrainedStore
 }
 
-/** The part of the result of `createAuth` or `betterAuthGuard` that {@link drain} uses. */
+/** The part of an opened database, or of the result of `createAuth` or `betterAuthGuard`, that is drained. */
 export interface DrainedAuth extends StreamSource {
   close(): unknown
 }
 
 export interface DrainOptions {
   /**
-   * The result of `createAuth` or `betterAuthGuard`. In a process without a database, anything to close, such
-   * as the connections to the backend. It is closed at the end.
+   * The result of `createAuth` or `betterAuthGuard`. In a process that only guards calls, its database.
+   * Without one, anything to close, such as the connections to the backend. It is closed at the end.
    */
   readonly auth: DrainedAuth
   /**
@@ -79,7 +79,7 @@ export function isDraining(auth: object): boolean {
 
 /** Returns the feed of `auth`. Before `createAuth` opens its database, reading `database` throws. */
 function feedOf(auth: StreamSource): RevocationFeed | undefined {
-  return (auth.store ?? auth[authStore] ?? auth.database)?.revocations
+  return (auth.store ?? auth[authStore] ?? auth.database ?? auth).revocations
 }
 
 /**

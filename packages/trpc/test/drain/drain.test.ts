@@ -223,6 +223,18 @@ test('after timeoutMs, a call that hangs is cut', async () => {
   expect(messages).toEqual([RECONNECT])
 })
 
+test('a process that only guards calls passes its database, and its subscriptions end too', async () => {
+  const { auth, cookie, listen } = await openScene()
+  const node = await listen()
+  const stream = openStream(overHttp(node, cookie).streams.events)
+  await stream.first
+  const database = { ...auth.database, close: auth.close }
+  const drained = drain({ ...node, auth: database, timeoutMs: 50_000 })
+  expect(await stream.ended).toMatchObject({ auth: { reason: 'SESSIONS_UNAVAILABLE' } })
+  await drained
+  await expect(auth.db.selectFrom('user').select('id').execute()).rejects.toThrow()
+})
+
 test.each(['listen', 'listenWithFastify'] as const)(
   '%s: without `sockets`, those of its servers are cut after timeoutMs',
   async (adapter) => {
