@@ -20,7 +20,8 @@ export async function checkMapping(
   requireKnownColumns(mapping, columns)
   const { dates } = namesOf(engine, mapping)
   const { session, user } = sessionSql(engine, mapping, columns)
-  const statement = `select s.${session.id}, u.${user.id}, ${session.columns}, ${user.columns}${session.added}${user.added}
+  const ids = `cast(s.${session.id} as text), cast(u.${user.id} as text)`
+  const statement = `select ${ids}, ${session.columns}, ${user.columns}${session.added}${user.added}
     from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId} limit 1`
   const row = await readRow(statement).catch((cause: Error) => {
     // SQLite compares values of any type, so there an error never comes from the dates.

@@ -36,6 +36,8 @@ export function mappedSessions({
 }: MappedSessions): OwnSessions {
   const [session, user] = [sql.raw(names.session.table), sql.raw(names.user.table)]
   const id = sql.raw(names.session.id)
+  // Drivers of SQLite round integers over 2^53, or reject them.
+  const idText = sql.raw(`cast(${names.session.id} as text) as "id"`)
   const isOf = (userId: string) => sql`${sql.raw(names.session.userId)} = ${typed('user', userId)}`
   const lock = sql.raw(names.engine === 'postgres' ? ' for no key update' : '')
 
@@ -51,8 +53,9 @@ export function mappedSessions({
   return {
     async listSessions(userId) {
       if (!isPossible('user', userId)) return []
-      const list = sql.raw(`s.${names.session.id} as "id", ${names.session.columns}${names.session.added}`)
-      const { rows } = await sql<Row>`select ${list} from ${session} s where s.${isOf(userId)}`.execute(db)
+      const list = sql.raw(`${names.session.columns}${names.session.added}`)
+      const { rows } =
+        await sql<Row>`select ${idText}, ${list} from ${session} s where s.${isOf(userId)}`.execute(db)
       const now = new Date()
       return rows
         .map((row) => {
@@ -77,7 +80,7 @@ export function mappedSessions({
         await sql`select 1 from ${user} where ${sql.raw(names.user.id)} = ${typed('user', userId)}${lock}`.execute(
           trx,
         )
-        const statement = sql<Row>`delete from ${session} where ${isOf(userId)}${only}${except} returning ${id} as "id"`
+        const statement = sql<Row>`delete from ${session} where ${isOf(userId)}${only}${except} returning ${idText}`
         return (await statement.execute(trx)).rows
       })
       for (const row of ended) revocations.publish({ sessionId: String(row.id), userId })

@@ -79,4 +79,23 @@ describe.each(await databaseKinds())("a user's sessions in the tables of another
     expect(await store.revokeSessions(ADA, { sessionId: "' or true --" })).toBe(0)
     expect(await left()).toHaveLength(4)
   })
+
+  test('have their exact ids if these are larger than the integers of JavaScript', async () => {
+    const database = await kind.create()
+    const at = literal(inHours(1).toISOString())
+    const date = kind.name === 'SQLite' ? 'text' : 'timestamptz'
+    await database.run(`create table users (id bigint primary key);
+      create table user_sessions
+        (id bigint primary key, user_id bigint, expires_at ${date}, created_at ${date}, tenant_id text);
+      insert into users values (9007199254740993);
+      insert into user_sessions values (9007199254740995, 9007199254740993, ${at}, ${at}, null)`)
+    const store = await database.openStore(mapping, { columns })
+    const [userId, sessionId] = ['9007199254740993', '9007199254740995']
+    expect(await store.listSessions(userId)).toMatchObject([{ id: sessionId, userId }])
+    let heard = 0
+    const unsubscribe = store.revocations.subscribe({ sessionId, userId }, () => heard++)
+    expect(await store.revokeSessions(userId)).toBe(1)
+    await until(() => heard > 0)
+    unsubscribe()
+  })
 })
