@@ -81,7 +81,7 @@ export interface AuthConfigOptions {
     cacheSize?: number
   }
   session?: Partial<SessionLifetimes> & {
-    /** Milliseconds after which a lookup fails with 503, if `openPostgres` allows as many. @default 2_000 */
+    /** Milliseconds before a lookup fails with 503, unless `openPostgres` has fewer. @default 2_000 */
     lookupTimeoutMs?: number
     /** The maximum number of sessions of a user; `Infinity` for no limit. @default 1_000 */
     maxSessionsPerUser?: number

@@ -76,7 +76,7 @@ export type EndpointsOf<Plugins extends readonly AuthPlugin[]> = CoreEndpoints<
 /** Declares added columns: an auth definition, or the `columns` of a store on another library's tables. */
 export type ColumnSource = AuthDefinition | AddedColumns
 
-// A conditional type shows its members. Editors and declarations would name the two below, with all plugins.
+// Editors and declarations show the members of a conditional type. Otherwise, they name it, with all plugins.
 
 /** The type of `ctx.user`: the user of a session, with the columns that the source adds. */
 export type UserOf<Source extends ColumnSource> = Source extends unknown

@@ -57,21 +57,21 @@ interface StartOptions {
 /** Creates our internal tables, starts the lookups and the feed, and watches the tables. */
 export async function startNode(
   { kysely, driver }: Node,
-  { sql, columns, passMs, expected }: StartOptions,
+  { passMs, expected, ...lookup }: StartOptions,
 ): Promise<Omit<OpenedStore, keyof OwnSessions>> {
   await createMissing(kysely, Object.keys(expected.internalTables))
   if (driver.isReplicable)
     await requireOwnWrites(kysely, { read: driver.read, fix: 'Pass a client for the server.' })
-  const revocations = driver.feed(sql, passMs)
+  const revocations = driver.feed(lookup.sql, passMs)
   const stopWatching = await watchDatabase({
     inspect: async () => [...(await inspect(kysely, expected)), ...driver.problems()],
     repair: () => RESTORER.restore(kysely),
   })
   return {
-    sessions: driver.lookups(sql, columns),
+    sessions: driver.lookups(lookup.sql, lookup.columns),
     revocations,
     limits: restoringLimits(driver.limits, { restorer: RESTORER, db: kysely }),
-    locks: { sql, columns },
+    locks: lookup,
     isReplaced: driver.isReplaced,
     async close() {
       stopWatching()

@@ -30,7 +30,7 @@ export function syncDriver(
   const retryWhileBusy = createBusyRetry(busyTimeoutMs)
   const meter: StoreMeter = { system: 'sqlite', telemetry: undefined }
   return {
-    // Kysely stays open when it's closed, so a late write fails with 503.
+    // `close` leaves Kysely open, so a late write fails with 503.
     ...file,
     dialect: sqliteWriteQueue(writer, createBusyRetry(busyTimeoutMs)),
     isReplicable: false,
