@@ -75,11 +75,8 @@ export function createContext(
     change: (work) => commit(database, work),
     later(work) {
       const begun = new Promise<void>((resolve) => setImmediate(resolve)).then(work).catch(reportLate)
-      try {
-        definition.waitUntil?.(begun)
-      } catch (error) {
-        reportLate(error)
-      }
+      const keep = async () => definition.waitUntil?.(begun)
+      keep().catch(reportLate)
     },
   }
 }

@@ -124,17 +124,22 @@ describe('waitUntil', () => {
     await eventually(() => expect(isOver).toBe(true))
   })
 
-  test('that throws, as outside of a request, is reported, and the email is sent', async () => {
+  const cause = new Error('outside of a request')
+  test.each([
+    [
+      'throws',
+      () => {
+        throw cause
+      },
+    ],
+    ['rejects', () => Promise.reject(cause)],
+  ])('that %s is reported, and the email is sent', async (_how, waitUntil) => {
     sendEmail.mockReset()
     onFailure.mockClear()
-    const cause = new Error('outside of a request')
-    const response = requestReset(() => {
-      throw cause
-    })
-    expect((await response).status).toBe(200)
+    expect((await requestReset(waitUntil)).status).toBe(200)
+    await eventually(() => expect(sendEmail).toHaveBeenCalledOnce())
     const failure = { path: '/request-password-reset', cause, code: 'AFTER_RESPONSE_FAILED' }
     expect(onFailure).toHaveBeenCalledExactlyOnceWith(expect.objectContaining(failure))
-    await eventually(() => expect(sendEmail).toHaveBeenCalledOnce())
   })
 })
 
