@@ -28,7 +28,9 @@ export function expectedOfDatabase(
   return {
     internal,
     tables: columnNames({ ...pluginTables, ...withColumns(USER_TABLES, columns) }, names),
-    fix: migrates ? `Restart the app, or run "${migrateCommand(internal)}".` : GENERATE,
+    fix: migrates
+      ? `Restart the app, or run "${migrateCommand(internal)}". If it's still missing, restore a backup.`
+      : GENERATE,
     internalTables: internalColumns(internal),
     triggers: triggersOf(internal, { mapping: names && ownMapping(names), columns }),
     ourFix: `${restart(internal)}${migrates ? `, or run "${migrateCommand(internal)}"` : ''}.`,

@@ -37,7 +37,7 @@ describe.each(await databaseKinds())('sallyport doctor --database in $name', (ki
     const problems = [
       {
         problem: 'The column session.rotatedAt is missing.',
-        fix: 'Restart the app, or run "sallyport migrate".',
+        fix: `Restart the app, or run "sallyport migrate". If it's still missing, restore a backup.`,
       },
       {
         problem: `The ${dropped} is missing.`,
