@@ -45,8 +45,8 @@ export default defineConfig(({ mode }) => ({
     // Child processes and real servers on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // The default leaves cores idle while tests wait for other processes. More workers would exceed 4 GB.
-    maxWorkers: Math.max(4, availableParallelism() - 1),
+    // The default leaves one core idle. With four workers on two cores, tests wait for a core.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     env: {
       TMPDIR: temporaryDirectory(),
       // Processes share compiled code.
