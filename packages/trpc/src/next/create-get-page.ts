@@ -32,7 +32,8 @@ export function createGetPage<Context extends StoreContext>({
     return context
   }
 
-  const openPage = cache(async (sent: Headers) => {
+  const openPage = cache(async () => {
+    const sent = await headers()
     const page = await serverAuth(sent, { remoteAddress: addressOf(sent) })
     if (page.state.status !== 'authenticated') return page
     const checked = page.call(async (current) => getSession(await contextOf(current)))
@@ -42,9 +43,9 @@ export function createGetPage<Context extends StoreContext>({
 
   async function getPage(): Promise<ServerAuth> {
     // Next.js rejects reads of the time in a prerender, and `headers()` doesn't wait for a request in some.
-    await connection()
     // Outside of React's cache, so Next.js rejects each call in `unstable_cache`, which all users share.
-    return openPage(await headers())
+    await connection()
+    return openPage()
   }
   return { getPage, pageContext: async () => contextOf((await getPage()).headers) }
 }

@@ -53,7 +53,7 @@ test('a Server Action runs with the same guards, and sets the cookie of a refres
   return proveActions(tour.app)
 })
 
-test('calls as the user of the page are rejected in unstable_cache', async () => {
+test('a request has one page, whose user no call in unstable_cache has', async () => {
   const { fetch, header } = cookieFetch({ origin: server.origin })
   await fetch(`${server.origin}/api/auth/sign-up/email`, {
     method: 'POST',
@@ -64,6 +64,7 @@ test('calls as the user of the page are rejected in unstable_cache', async () =>
   const page = await (await fetch(`${server.origin}/cached`)).text()
   expect(page).toContain('unstable_cache()')
   expect(page).not.toContain('edsger@example.com')
+  expect(page).toContain('one page')
 })
 
 test('emails to the visitors that signed up are sent with `after`', async () => {

@@ -126,9 +126,9 @@ import { getPage, pageContext } from '../../server'
 const findMe = unstable_cache(() => appRouter.createCaller(pageContext).me(), ['me'])
 
 export default async function CachedPage() {
-  await getPage()
+  const page = await getPage()
   const text = await findMe().then(({ email }) => email, String)
-  return <p>{text}</p>
+  return <p>{text} {page === (await getPage()) ? 'one page' : 'two pages'}</p>
 }
 `,
   'app/keys/page.tsx': `import { rotateKey } from '../actions'
