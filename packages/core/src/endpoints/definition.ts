@@ -86,6 +86,7 @@ export interface AuthDefinitionOptions<
   /**
    * Gets the promise of work after a response, such as an email, for a platform that then stops or freezes
    * the process: `after` of `next/server.js`, or `waitUntil` of `@vercel/functions` or `cloudflare:workers`.
+   * @default none: the process goes on
    */
   waitUntil?: (work: Promise<unknown>) => unknown
 }
