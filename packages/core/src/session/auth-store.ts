@@ -17,6 +17,8 @@ export interface AuthStore {
   readonly database?: SessionDatabase
   /** For `ctx.transaction` with the app's client. Absent if it has no interactive transactions. */
   readonly locks?: SessionLocks | undefined
+  /** @internal The issuer of all sessions of a mapped table, if it isn't this app. */
+  readonly issuer?: string | undefined
   /** Sets a timeout for later statements of a transaction, so they can't outlast `ctx.transaction`. */
   readonly limitStatements?: (trx: AuthTransaction, timeoutMs: number) => Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { AuthConfig, AuthDatabase, HeaderReader } from '@sallyport/core'
+import { type AuthConfig, type AuthDatabase, ConfigurationError, type HeaderReader } from '@sallyport/core'
 import { authStore, proxyTrustOf, readCredentials } from '@sallyport/core/internal/server'
 import { type AuthHandle, authRequest, CallHandle } from './auth-handle.ts'
 import { AuthRequest } from './auth-request.ts'
@@ -89,7 +89,8 @@ export interface AuthContextOptions {
  * Creates the functions that put the credentials of a request into the context. They never throw: the first
  * guard reports errors. Over WebSocket, both steps start at the handshake. A failure keeps it open.
  *
- * @throws ConfigurationError if an entry of `trustedProxies` isn't an address or a range
+ * @throws ConfigurationError if an entry of `trustedProxies` isn't an address or a range, or Step 1 doesn't
+ * accept the `mapping.issuer` of `db`
  * @example
  * const auth = createAuthContext(authConfig, { db: database.db })
  * export const createContext = (options: RequestContextOptions) => ({
@@ -102,6 +103,8 @@ export function createAuthContext(
   { db, renew, ownsStore = false }: AuthContextOptions = {},
 ): AuthContextFactory {
   const ownDb = ownsStore ? db : undefined
+  const issuer = ownsStore ? undefined : db?.[authStore]?.issuer
+  if (issuer !== undefined) requireIssuer(config, issuer)
   const shared = { config, trustsProxy: proxyTrustOf(config), ownDb }
   const factory: AuthContextFactory = {
     request: (options) => (isWebSocket(options) ? factory.ws(options) : factory.http(options)),
@@ -136,6 +139,16 @@ export function createAuthContext(
     },
   }
   return factory
+}
+
+/** Otherwise, each call would be 401. @throws ConfigurationError */
+function requireIssuer({ proof, issuers }: AuthConfig, mapped: string): void {
+  const accepted = (proof === undefined ? issuers : issuers.slice(0, 1)).map(({ issuer }) => issuer)
+  if (accepted.includes(mapped)) return
+  const fix = proof === undefined ? ', or add it to trustedIssuers' : ''
+  throw new ConfigurationError(
+    `mapping.issuer is ${mapped}, but Step 1 only accepts ${accepted.join(', ')}. Set it to one of these${fix}.`,
+  )
 }
 
 function contextOf(request: SentRequest, options: AuthRequestOptions): AuthContext {

@@ -1,5 +1,11 @@
 import { once } from 'node:events'
-import { type AuthDatabase, withAuthStore } from '@sallyport/core'
+import {
+  type AuthDatabase,
+  ConfigurationError,
+  defineAuthConfig,
+  sessionCookieProof,
+  withAuthStore,
+} from '@sallyport/core'
 import { type AddedColumns, issueJwt } from '@sallyport/core/auth'
 import type { StoreMapping } from '@sallyport/core/postgres'
 import { bindSession, createAuthContext, type DatabaseContext } from '@sallyport/trpc'
@@ -61,13 +67,18 @@ describe.each(await databaseKinds())(
     const date = kind.name === 'SQLite' ? 'text' : 'timestamptz'
     const seenAt = '2026-01-02T03:04:05.000Z'
 
-    async function openApp() {
+    async function createDatabase() {
       const database = await kind.create()
       await database.run(`
       create table users (id text primary key, name text, email text, is_adult boolean, credits integer);
       create table user_sessions (id text primary key, user_id text, expires_at ${date}, tenant_id text, seen_at ${date});
       insert into users values ('u', 'Ada', 'ada@example.com', true, 7);
       insert into user_sessions values ('s', 'u', null, 'acme', '${seenAt}')`)
+      return database
+    }
+
+    async function openApp() {
+      const database = await createDatabase()
       const store = await database.openStore(mapping, { columns })
       const db: AuthDatabase = withAuthStore({}, store)
       const found = await store.sessions.findSession({ sessionId: 's', userId: 'u' })
@@ -105,6 +116,44 @@ describe.each(await databaseKinds())(
       expect(first).toBe('open')
       expect(await store.revokeSessions('u', { sessionId: 's' })).toBe(1)
       expect((await ended).rejection).toMatchObject({ auth: { reason: 'SESSION_NOT_FOUND' } })
+    })
+
+    const [own, other] = [config.issuer, 'https://id.example.com']
+    const { jwks } = config.issuers[0]
+    const claims = { userId: 'sub', sessionId: 'sid' }
+    const trusting = defineAuthConfig({
+      baseUrl: config.baseUrl,
+      jwks,
+      trustedIssuers: [{ issuer: other, audience: own, typ: null, jwks, claims }],
+    })
+    const findSession = async () => null
+    const proof = sessionCookieProof({ cookie: 'sid', secret: null, findSession })
+    const withCookie = defineAuthConfig({ baseUrl: config.baseUrl, ...proof })
+
+    test.each([
+      { step1: 'own JWTs', issuer: other, config, accepts: own },
+      {
+        step1: 'JWTs of a trusted issuer',
+        issuer: `${other}/`,
+        config: trusting,
+        accepts: `${own}, ${other}`,
+      },
+      { step1: 'a session cookie', issuer: other, config: withCookie, accepts: own },
+    ])('with an issuer that Step 1 never returns for $step1, is an error at the start', async (wrong) => {
+      const { issuer, accepts } = wrong
+      const store = await (await createDatabase()).openStore({ ...mapping, issuer }, { columns })
+      const create = () => createAuthContext(wrong.config, { db: withAuthStore({}, store) })
+      expect(create).toThrow(ConfigurationError)
+      expect(create).toThrow(`mapping.issuer is ${issuer}, but Step 1 only accepts ${accepts}.`)
+    })
+
+    test.each([
+      { step1: 'own JWTs', issuer: own, config },
+      { step1: 'JWTs of a trusted issuer', issuer: other, config: trusting },
+      { step1: 'a session cookie', issuer: own, config: withCookie },
+    ])('with the issuer of $step1 starts', async ({ issuer, config }) => {
+      const store = await (await createDatabase()).openStore({ ...mapping, issuer }, { columns })
+      createAuthContext(config, { db: withAuthStore({}, store) })
     })
   },
 )

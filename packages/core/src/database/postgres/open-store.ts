@@ -66,6 +66,7 @@ export function openPostgresStore(
     const writes = { db: kysely, locks: lookup, revocations: store.revocations }
     return {
       ...store,
+      issuer: mapping.issuer,
       ...(isInteractive && { locks: lookup, ...mappedSessions(writes) }),
       close() {
         stopPruning()

@@ -24,6 +24,7 @@ export async function openD1Store(client: D1Client, options: MappingOptions): Pr
     sessions: remoteLookups(lookUp, sessionSql('sqlite', mapping, columns), columns),
     revocations: leaseFeed('Cloudflare D1'),
     limits: memoryLimits(),
+    issuer: mapping.issuer,
     async close() {},
   }
 }

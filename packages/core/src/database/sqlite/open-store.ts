@@ -49,6 +49,7 @@ export async function openSqliteStore(
     return {
       ...store,
       ...mappedSessions({ ...store, db }),
+      issuer: mapping.issuer,
       close() {
         stopPruning()
         return close()
