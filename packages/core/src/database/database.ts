@@ -44,7 +44,7 @@ export interface OpenedDatabase<Tables>
 
 /** An open store without interactive transactions, which only guards calls. Pass it to `withAuthStore`. */
 export interface OpenedReader
-  extends Required<Omit<AuthStore, 'database' | 'locks' | 'limitStatements' | 'issuer'>>,
+  extends Required<Omit<AuthStore, 'database' | 'locks' | 'issuer'>>,
     Pick<AuthStore, 'issuer'> {
   /** Closes its connections. */
   close(): Promise<void>

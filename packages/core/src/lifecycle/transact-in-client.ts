@@ -7,9 +7,9 @@ import { checkIdentity } from '../session/authenticate.ts'
 import { isConflict } from '../session/conflict.ts'
 import type { StoredSession } from '../session/session.ts'
 import type { ClientTransactions } from './client-transactions.ts'
-import { configurationFault, findLocked, LOCK_TIMEOUT_MS, query } from './lock-session.ts'
+import { configurationFault, findLocked, LOCK_TIMEOUT_MS } from './lock-session.ts'
 import { workNow } from './synchronous-work.ts'
-import { MAX_WORK_MS, type TransactOptions } from './transact.ts'
+import { LIMIT_STATEMENTS, MAX_WORK_MS, type TransactOptions } from './transact.ts'
 import { inUserQueue } from './user-queue.ts'
 
 interface ClientOptions extends Pick<TransactOptions, 'config' | 'authorize' | 'signal'> {
@@ -17,9 +17,6 @@ interface ClientOptions extends Pick<TransactOptions, 'config' | 'authorize' | '
   readonly transactions: ClientTransactions
   readonly locks: SessionLocks
 }
-
-/** A statement that hangs would keep the locks. */
-const LIMIT_STATEMENTS = query(`set local statement_timeout = ${MAX_WORK_MS}`)
 
 /**
  * Does what `transact` does, in a transaction of the app's own client. Late work is rolled back once it has

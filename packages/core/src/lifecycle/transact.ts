@@ -8,12 +8,15 @@ import { AuthError } from '../protocol/errors.ts'
 import { validateIdentity } from '../session/authenticate.ts'
 import { isConflict } from '../session/conflict.ts'
 import type { Session } from '../session/session.ts'
-import { LOCK_TIMEOUT_MS } from './lock-session.ts'
+import { kyselyExecute, LOCK_TIMEOUT_MS, query } from './lock-session.ts'
 import { lockedSessions } from './locked-sessions.ts'
 import { inUserQueue } from './user-queue.ts'
 
 /** Revocations wait for the transaction. */
 export const MAX_WORK_MS = 2_000
+
+/** Otherwise, the end of the transaction would wait for a statement that hangs. */
+export const LIMIT_STATEMENTS: TemplateStringsArray = query(`set local statement_timeout = ${MAX_WORK_MS}`)
 
 export interface TransactOptions {
   readonly config: AuthConfig
@@ -22,8 +25,6 @@ export interface TransactOptions {
   readonly authorize?: (session: Session) => void
   /** Aborts when the caller stops waiting. Then nothing is written. */
   readonly signal?: AbortSignal | undefined
-  /** Bounds each further statement, where the database can. */
-  readonly limitStatements?: ((trx: AuthTransaction, timeoutMs: number) => Promise<void>) | undefined
 }
 
 /**
@@ -35,7 +36,7 @@ export interface TransactOptions {
 export async function transact<Result>(
   db: AuthKysely,
   identity: Identity,
-  { config, locks, authorize, signal, limitStatements }: TransactOptions,
+  { config, locks, authorize, signal }: TransactOptions,
   work: (trx: AuthTransaction) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted()
@@ -49,8 +50,9 @@ export async function transact<Result>(
     const sessions = lockedSessions(trx, locks)
     const session = await unlessAborted(validateIdentity(identity, { config: lockConfig, sessions }))
     authorize?.(session)
-    // Otherwise the end of the transaction would wait for a statement that hangs.
-    await limitStatements?.(trx, MAX_WORK_MS)
+    const { engine } = locks.sql
+    if (engine === 'postgres')
+      await kyselyExecute((query) => trx.executeQuery(query), engine)(LIMIT_STATEMENTS)
     return unlessAborted(withDeadline(work(trx), MAX_WORK_MS))
   }
 

@@ -1,5 +1,5 @@
 import type { SessionLocks } from '../database/find-session-sql.ts'
-import type { AuthTransaction, SessionDatabase } from '../database/session-database.ts'
+import type { SessionDatabase } from '../database/session-database.ts'
 import type { RateLimitStore } from '../rate-limit/rate-limit.ts'
 import type { RevocationFeed } from '../revocations/feed.ts'
 import type { SessionReader } from './session.ts'
@@ -19,8 +19,6 @@ export interface AuthStore {
   readonly locks?: SessionLocks | undefined
   /** @internal The issuer of all sessions of a mapped table, if it isn't this app. */
   readonly issuer?: string | undefined
-  /** Sets a timeout for later statements of a transaction, so they can't outlast `ctx.transaction`. */
-  readonly limitStatements?: (trx: AuthTransaction, timeoutMs: number) => Promise<void>
 }
 
 /** A database handle for `ctx.db`, such as the `db` of `openSqlite`. */

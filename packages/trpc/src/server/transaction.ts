@@ -112,11 +112,11 @@ export function createTransaction(
     const options = { config, authorize, signal }
     const work = (trx: object) => fn(trx as never)
     try {
-      const { database, limitStatements } = store
+      const { database } = store
       if (database === undefined)
         return await transactInClient(identity, { ...options, ...clientOf(ctx, store) }, work)
       const { db, locks } = database
-      return await transact(db, identity, { ...options, locks, limitStatements }, async (trx) => work(trx))
+      return await transact(db, identity, { ...options, locks }, async (trx) => work(trx))
     } catch (cause) {
       const isCallerGone = signal?.aborted && cause === signal.reason
       if (isCallerGone) throw new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { NO_COLUMNS } from '../../session/added-columns.ts'
 import { withAuthStore } from '../../session/auth-store.ts'
 import type { OpenedDatabase, OwnTablesOptions } from '../database.ts'
@@ -8,7 +7,6 @@ import { expectedOfDatabase } from '../schema/expected.ts'
 import { offerInspection } from '../schema/inspect-opened.ts'
 import { prepareTables } from '../schema/prepare-tables.ts'
 import type { Tables } from '../schema/table.ts'
-import type { AuthTransaction } from '../session-database.ts'
 import type { PostgresOptions, PostgresSource } from './connect.ts'
 import { postgresTokens } from './find-session.ts'
 import { toGrantError } from './install-faults.ts'
@@ -55,11 +53,7 @@ export async function openPostgres(
     const restore = () => restorer.restore(kysely)
     const own = { columns, locks: lookup, types, migrates, names, restore }
     const database = { db: kysely, sessions, revocations, limits, ...own }
-    const db = withAuthStore(kysely, { sessions, revocations, limits, database, limitStatements })
+    const db = withAuthStore(kysely, { sessions, revocations, limits, database })
     return { ...database, db, migrations, close }
   })
-}
-
-async function limitStatements(trx: AuthTransaction, timeoutMs: number): Promise<void> {
-  await sql.raw(`set local statement_timeout = ${timeoutMs}`).execute(trx)
 }
