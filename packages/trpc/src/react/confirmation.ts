@@ -55,21 +55,27 @@ export function createConfirmation(client: HookClient): Confirmation {
     subscribe,
     async run(call) {
       const { userChanges } = client.getState()
-      const before = confirmations
-      try {
-        return await call()
-      } catch (error) {
-        const failed: FailedCall = Object(error)
-        const { reason = failed.code, required = failed.required ?? null } = failed.data?.auth ?? {}
-        if (!/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges)) throw error
-        // If the user has confirmed since the call was sent, repeat it without a prompt.
-        if (confirmations > before) return call()
-        if (!prompted) {
-          prompted = prompt(userChanges)
-          set({ isAsking: true, required, error: null })
+      let isOwn = false
+      while (true) {
+        const before = confirmations
+        try {
+          return await call()
+        } catch (error) {
+          const failed: FailedCall = Object(error)
+          const { reason = failed.code, required = null } = failed.data?.auth ?? failed
+          if (isOwn || !/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges))
+            throw error
+          // If the user has confirmed since the call was sent, repeat it without a prompt. That proof, or the
+          // one of a prompt for another call, may not be what this call needs. Then it still asks.
+          if (confirmations === before) {
+            if (!prompted) {
+              isOwn = true
+              prompted = prompt(userChanges)
+              set({ isAsking: true, required, error: null })
+            }
+            if (!(await prompted)) throw error
+          }
         }
-        if (await prompted) return call()
-        throw error
       }
     },
     async confirm(input) {
@@ -77,9 +83,10 @@ export function createConfirmation(client: HookClient): Confirmation {
       if (!current) return
       try {
         await (typeof input === 'function' ? input() : client.api.reauthenticate?.(input))
-        if (current !== prompted) return
-        confirmations++
-        close(true)
+        if (current === prompted) {
+          confirmations++
+          close(true)
+        }
       } catch (error) {
         if (current === prompted) set({ ...get(), error: toClientError(error) })
       }
@@ -89,8 +96,7 @@ export function createConfirmation(client: HookClient): Confirmation {
 }
 
 /** An error of an auth endpoint, or of a procedure. */
-interface FailedCall {
+interface FailedCall extends Partial<AuthErrorData> {
   readonly code: string
-  readonly required?: RequiredProof | null
   readonly data?: { readonly auth?: Partial<AuthErrorData> | null } | null
 }

@@ -193,6 +193,38 @@ describe('the user', () => {
     expect([times, confirmations(sent).length]).toEqual([1, 1])
   })
 
+  test('is asked again for a call that needs another proof than the one of another call', async () => {
+    const { run, get, confirm } = await open()
+    const proved = new Set<string>()
+    const needing = (factor: 'totp' | 'passkey') => {
+      const required = { factor, maxAgeSeconds: 60 }
+      const error = { data: { auth: { reason: 'FACTOR_REQUIRED', required } } }
+      return vi.fn(async () => (proved.has(factor) ? factor : Promise.reject(error)))
+    }
+    const [totp, passkey] = [needing('totp'), needing('passkey')]
+    const { promise: sent, resolve: arrive } = Promise.withResolvers<string>()
+    const late = needing('passkey').mockImplementationOnce(() => sent.then(() => passkey()))
+    const all = Promise.all([run(totp), run(passkey), run(late)])
+    await eventually(() => expect(get()).toMatchObject({ isAsking: true, required: { factor: 'totp' } }))
+    await confirm(async () => proved.add('totp'))
+    arrive('')
+    await eventually(() => expect(get()).toMatchObject({ isAsking: true, required: { factor: 'passkey' } }))
+    await confirm(async () => proved.add('passkey'))
+    expect(await all).toEqual(['totp', 'passkey', 'passkey'])
+    expect(get()).toEqual(isNotAsking)
+  })
+
+  test('who cancels the prompt of another call is not asked for the calls that wait for it', async () => {
+    const { run, pay, get, cancel } = await open()
+    const both = Promise.allSettled([run(pay), run(pay)])
+    await eventually(() => expect(pay).toHaveBeenCalledTimes(2))
+    await eventually(() => expect(get()).toEqual(isAsking))
+    cancel()
+    expect(await both).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
+    expect(get()).toEqual(isNotAsking)
+    expect(pay).toHaveBeenCalledTimes(2)
+  })
+
   test('is not asked for a call that was sent before the confirmation and is rejected afterwards', async () => {
     const { run, pay, get, confirm } = await open()
     const { promise: rejection, reject } = Promise.withResolvers<string>()
