@@ -16,7 +16,8 @@ export interface RateLimitOptions {
   readonly duration: number
   /**
    * Which calls share a limit: those of a user, of an address (for IPv6 a /64, with ten times the points for
-   * its /48), or of a name. @default 'user' after a session middleware, else 'address'
+   * its /48), or of a name. With `user`, those of anonymous callers behind `optionalSessionMiddleware` are
+   * limited by address. @default 'user' after a session middleware, else 'address'
    */
   readonly by?:
     | 'user'
@@ -65,7 +66,8 @@ function bucketsOf(
   limit: RateLimit,
 ): ReturnType<typeof addressBuckets> {
   if (by !== 'address' && session) return [{ name: `user:${session.userId}`, limit }]
-  if (by === 'user')
+  // Behind `optionalSessionMiddleware`, the session of an anonymous caller is null.
+  if (by === 'user' && session === undefined)
     throw new ConfigurationError("rateLimit: by: 'user' needs a session middleware before it")
   return addressBuckets(auth.address(), limit).map(({ name, limit }) => ({ name: `address:${name}`, limit }))
 }

@@ -191,16 +191,20 @@ describe('by user', () => {
     },
   )
 
-  test('counts a user by their id and an anonymous caller by their address after optionalSessionMiddleware', async () => {
-    const address = newAddress()
-    const stranger = connectHttp(server, from(address), 'httpLink over node').client
-    await exhaust(() => stranger.limited.greet.query())
-    expect(await reasonOf(stranger.limited.greet.query())).toBe('RATE_LIMITED')
-    const { cookie } = await server.auth.signIn()
-    const user = connectHttp(server, { headers: { ...from(address).headers, cookie } }, 'httpLink over node')
-    await exhaust(() => user.client.limited.greet.query())
-    expect(await reasonOf(user.client.limited.greet.query())).toBe('RATE_LIMITED')
-  })
+  test.each(['greet', 'welcome'] as const)(
+    'counts a user by their id and an anonymous caller by their address after optionalSessionMiddleware, with limited.%s',
+    async (path) => {
+      const address = newAddress()
+      const stranger = connectHttp(server, from(address), 'httpLink over node').client
+      await exhaust(() => stranger.limited[path].query())
+      expect(await reasonOf(stranger.limited[path].query())).toBe('RATE_LIMITED')
+      const { cookie } = await server.auth.signIn()
+      const visitor = { headers: { ...from(address).headers, cookie } }
+      const user = connectHttp(server, visitor, 'httpLink over node').client
+      await exhaust(() => user.limited[path].query())
+      expect(await reasonOf(user.limited[path].query())).toBe('RATE_LIMITED')
+    },
+  )
 })
 
 describe('by address', () => {

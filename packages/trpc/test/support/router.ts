@@ -97,6 +97,11 @@ const limited = t.router({
     .use(rateLimit(LIMIT))
     .use(counted)
     .query(() => 'hello'),
+  welcome: t.procedure
+    .use(optionalSessionMiddleware)
+    .use(rateLimit({ ...LIMIT, by: 'user' }))
+    .use(counted)
+    .query(() => 'welcome'),
   ping: t.procedure
     .use(rateLimit(LIMIT))
     .use(counted)
