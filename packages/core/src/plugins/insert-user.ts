@@ -13,7 +13,7 @@ interface NewUser {
   readonly now: Date
 }
 
-/** Inserts a user. Returns the id; null if the email is taken. */
+/** Inserts a user, and records it. Returns the id; null if the email is taken. */
 export async function insertUser(
   trx: AuthTransaction,
   record: RecordEvent,
@@ -29,5 +29,6 @@ export async function insertUser(
     .executeTakeFirst()
   if (created === undefined) return null
   record({ type: 'user.created', userId: id, actorId, at: now })
+  if (user.emailVerified) record({ type: 'user.verified', userId: id, actorId, at: now, email: user.email })
   return id
 }

@@ -1,5 +1,4 @@
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
-import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { lockValidUser } from '../../lifecycle/create-session.ts'
@@ -20,7 +19,7 @@ export async function claimAccount(
 ): Promise<string> {
   const now = config.now()
   const { user, hadPassword } = await change(async (trx, record) => {
-    if (signUp) await createUser(trx, record, { email, now })
+    if (signUp) await insertUser(trx, record, { name: nameOf(email), email, emailVerified: true, now })
     const query = trx.selectFrom('user').select(['id', 'name', 'email', 'emailVerified'])
     const found = await query.where('email', '=', email).forNoKeyUpdate().executeTakeFirst()
     if (found === undefined) throw emailCodeError('EMAIL_CODE_INVALID')
@@ -53,15 +52,6 @@ export async function claimAccount(
 export async function hasVerifiedEmail(userId: string, db: AuthKysely): Promise<boolean> {
   const query = db.selectFrom('user').select('emailVerified').where('id', '=', userId)
   return Boolean((await query.executeTakeFirst())?.emailVerified)
-}
-
-async function createUser(
-  trx: AuthTransaction,
-  record: RecordEvent,
-  { email, now }: { email: string; now: Date },
-): Promise<void> {
-  const userId = await insertUser(trx, record, { name: nameOf(email), email, emailVerified: true, now })
-  if (userId !== null) record({ type: 'user.verified', userId, actorId: null, at: now, email })
 }
 
 /** A first name for the user, who can change it: the words before the `@`, without dots that make a link. */

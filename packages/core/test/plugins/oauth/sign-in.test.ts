@@ -30,7 +30,13 @@ describe('a sign-in at an OpenID provider', () => {
       session: { current: true, amr: ['oauth'] },
     })
     const audit = await readAudit(auth, body.user.id)
-    expect(audit.map(({ type }) => type)).toEqual(['user.created', 'oauth:account-linked', 'session.created'])
+    expect(audit.map(({ type }) => type)).toEqual([
+      'user.created',
+      'user.verified',
+      'oauth:account-linked',
+      'session.created',
+    ])
+    expect(audit[1]).toMatchObject({ email: ada.email, actorId: null })
   })
 
   test('finds the same user again, whatever their email is by now', async () => {
