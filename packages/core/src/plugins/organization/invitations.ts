@@ -1,5 +1,6 @@
+import type { DeleteQueryBuilder } from 'kysely'
 import * as z from 'zod/mini'
-import type { AuthTransaction } from '../../database/session-database.ts'
+import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type InvitationResponse, type SuccessResponse } from '../../protocol.ts'
@@ -11,7 +12,7 @@ import { type PageOutput, readPage } from '../pagination.ts'
 import { findMembership, findRole, lockMembership, mayManage, requireManager } from './membership.ts'
 import { invitationResponse, type OrganizationPageInput, pageInput, roleSchema } from './plain-schemas.ts'
 import { organizationError, type Settings } from './settings.ts'
-import { withOwnTables } from './tables.ts'
+import { type OrganizationTables, withOwnTables } from './tables.ts'
 
 export type InviteMemberInput = { organizationId: string; email: string; role: string }
 
@@ -50,12 +51,11 @@ export function inviteMember(
         const organization = await lockMembership(trx, { organizationId, userId })
         requireManager(organization.role, role, context)
         await rejectMember(trx, organizationId, email)
-        const deletion = withOwnTables(trx).deleteFrom('invitation').where('email', '=', email)
-        const ofOrganization = deletion.where('organizationId', '=', organizationId)
-        const former = await ofOrganization.returning(['role', 'expiresAt']).executeTakeFirst()
+        const invited = withOwnTables(trx).deleteFrom('invitation').where('email', '=', email)
+        const former = invited.where('organizationId', '=', organizationId)
         // Only owners may replace a pending invitation to become an owner.
-        if (former !== undefined && readDate(former.expiresAt) > createdAt)
-          requireManager(organization.role, former.role, context)
+        for (const { role } of await endInvitations(former, record, { actorId: userId, at: createdAt }))
+          requireManager(organization.role, role, context)
         const values = { ...row, memberId: organization.memberId }
         await withOwnTables(trx).insertInto('invitation').values(values).execute()
         const detail = { organizationId, invitationId: row.id, role }
@@ -70,6 +70,21 @@ export function inviteMember(
       return { body: { invitation: { ...invitation, inviterId: userId, ...moments } } }
     },
   })
+}
+
+/** Runs a deletion of invitations, and records those that were pending. Returns them. */
+export async function endInvitations(
+  deletion: DeleteQueryBuilder<OrganizationTables, 'invitation', object>,
+  record: RecordEvent,
+  { actorId, at }: { actorId: string; at: Date },
+): Promise<{ role: string }[]> {
+  const ended = await deletion.returning(['id', 'organizationId', 'role', 'expiresAt']).execute()
+  const pending = ended.filter(({ expiresAt }) => readDate(expiresAt) > at)
+  for (const { id: invitationId, organizationId } of pending) {
+    const detail = { organizationId, invitationId }
+    record({ type: 'organization:invitation-canceled', userId: null, actorId, at, detail })
+  }
+  return pending
 }
 
 /** The inviter can list the members, so the rejection reveals nothing. */

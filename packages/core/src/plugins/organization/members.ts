@@ -5,6 +5,7 @@ import { done, id } from '../../endpoints/plain-schemas.ts'
 import { ENDPOINTS, type MemberResponse, type SuccessResponse } from '../../protocol.ts'
 import { toIso } from '../../session/session-row.ts'
 import { type PageOutput, readPage } from '../pagination.ts'
+import { endInvitations } from './invitations.ts'
 import {
   findMembership,
   lockMembership,
@@ -68,13 +69,13 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
         await db.updateTable('member').set({ role }).where('id', '=', member.id).execute()
         // Invitations to roles that the member can no longer give.
         const grantable = roles.filter((other) => mayManage(role, other))
-        await db
+        const invalid = db
           .deleteFrom('invitation')
           .where('memberId', '=', member.id)
           .$if(grantable.length > 0, (invitations) => invitations.where('role', 'not in', grantable))
-          .execute()
+        await endInvitations(invalid, record, { actorId: callerId, at })
         const actorId = userId === callerId ? null : callerId
-        const detail = { organizationId, role }
+        const detail = { organizationId, from: member.role, role }
         record({ type: 'organization:role-changed', userId, actorId, at, detail })
       })
       return { body: { success: true } }
@@ -100,7 +101,10 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
       const { id: memberId, role } = await requireMember(trx, { organizationId, userId })
       if (!isOwn) requireManager(caller.role, role, context)
       if (role === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
-      await withOwnTables(trx).deleteFrom('member').where('id', '=', memberId).execute()
+      const db = withOwnTables(trx)
+      const sent = db.deleteFrom('invitation').where('memberId', '=', memberId)
+      await endInvitations(sent, record, { actorId: callerId, at })
+      await db.deleteFrom('member').where('id', '=', memberId).execute()
       const detail = { organizationId }
       const actorId = isOwn ? null : callerId
       record({ type: 'organization:member-removed', userId, actorId, at, detail })
@@ -117,7 +121,7 @@ export async function leaveOrganizations(
 ): Promise<void> {
   const db = withOwnTables(trx)
   // The user is locked, so their memberships can't change meanwhile.
-  const memberships = db.selectFrom('member').select(['organizationId', 'role'])
+  const memberships = db.selectFrom('member').select(['id', 'organizationId', 'role'])
   const own = await memberships.where('userId', '=', userId).execute()
   if (own.length === 0) return
   const organizationIds = own.map(({ organizationId }) => organizationId)
@@ -128,6 +132,9 @@ export async function leaveOrganizations(
   for (const { organizationId, role } of own)
     if (role === OWNER && shared.has(organizationId))
       await requireOtherOwner(trx, { organizationId, userId }, at)
+  const memberIds = own.map(({ id }) => id)
+  const sent = db.deleteFrom('invitation').where('memberId', 'in', memberIds)
+  await endInvitations(sent, record, { actorId: actorId ?? userId, at })
   await db.deleteFrom('member').where('userId', '=', userId).execute()
   for (const { organizationId } of own) {
     const detail = { organizationId }

@@ -16,6 +16,13 @@ const invite = (organizationId: string, email: string, { request }: Organization
 const accept = (token: string, { request }: OrganizationPerson) => api.acceptInvitation({ token, request })
 const openIn = async (organizationId: string, { request }: OrganizationPerson) =>
   (await api.listInvitations({ organizationId, request })).invitations
+/** Returns the actors of the records that say that an invitation ended. */
+const endedBy = ({ id }: { id: string }) =>
+  auth.events.flatMap((event) =>
+    event.type === 'organization:invitation-canceled' && event.detail?.invitationId === id
+      ? [event.actorId]
+      : [],
+  )
 const rolesIn = async (organizationId: string, { request }: OrganizationPerson) =>
   (await api.listMembers({ organizationId, request })).members.map(({ role }) => role)
 
@@ -141,6 +148,7 @@ describe('an invitation', () => {
     const second = await invite(id, guest.email, owner, 'admin')
     expect(second.invitation.id).not.toBe(invitation.id)
     expect(await openIn(id, owner)).toEqual([second.invitation])
+    expect(endedBy(invitation)).toEqual([owner.userId])
     expect(await codeOf(accept(delivery.token, guest))).toBe('INVITATION_INVALID')
     const { token } = await auth.takeInvitation()
     expect((await accept(token, guest)).organization.role).toBe('admin')
@@ -153,9 +161,10 @@ describe('an invitation', () => {
   })
 
   test('by an owner is replaced by an admin once it has expired', async () => {
-    const { id, guest, admin } = await createInvitation('owner')
+    const { id, guest, admin, invitation: former } = await createInvitation('owner')
     auth.clock.advance(WEEK_SECONDS)
     const { invitation } = await invite(id, guest.email, await auth.signIn(admin))
+    expect(endedBy(former)).toEqual([])
     expect(await openIn(id, await auth.signIn(admin))).toEqual([invitation])
     await auth.takeInvitation()
   })
@@ -203,12 +212,13 @@ describe('an invitation', () => {
     const inviter = await auth.createPerson()
     await auth.insertMember(id, inviter.userId, as)
     const guest = await auth.createPerson()
-    await invite(id, guest.email, inviter, role)
+    const { invitation } = await invite(id, guest.email, inviter, role)
     const { token } = await auth.takeInvitation()
     const target = { organizationId: id, userId: inviter.userId, request: owner.request }
     if (end === 'remove') await api.removeMember(target)
     else await api.setMemberRole({ ...target, role: end })
     expect(await openIn(id, owner)).toHaveLength(counts ? 1 : 0)
+    expect(endedBy(invitation)).toEqual(counts ? [] : [owner.userId])
     if (counts) await accept(token, guest)
     else expect(await codeOf(accept(token, guest))).toBe('INVITATION_INVALID')
   })
@@ -231,10 +241,11 @@ describe('an invitation', () => {
     const { id, owner } = await auth.createCompany()
     const inviter = await auth.createPerson()
     await auth.insertMember(id, inviter.userId, 'admin')
-    await invite(id, address(), inviter)
+    const { invitation } = await invite(id, address(), inviter)
     await auth.takeInvitation()
     await api.deleteUser({ request: inviter.request })
     expect(await openIn(id, owner)).toEqual([])
+    expect(endedBy(invitation)).toEqual([inviter.userId])
   })
 
   test('is rejected for a user who is in the maximum number of organizations', async () => {

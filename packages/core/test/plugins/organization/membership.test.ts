@@ -197,7 +197,7 @@ describe('setMemberRole', () => {
       type: 'organization:role-changed',
       userId,
       actorId: owner.userId,
-      detail: { organizationId: id, role: 'admin' },
+      detail: { organizationId: id, from: 'member', role: 'admin' },
     })
   })
 
