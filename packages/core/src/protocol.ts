@@ -130,7 +130,7 @@ export const CREDENTIALS_REPLACED_CODE = 4401
 
 /**
  * Why a request was rejected: a closed list, with HTTP status, tRPC code, and message. Only a `SESSION_*`
- * reason signs a client out (spec sections 3 and 7).
+ * reason signs a client out (`docs/errors.md`).
  */
 export const REASONS = {
   TOKEN_MISSING: { status: 401, code: 'UNAUTHORIZED', message: 'No token was sent. Sign in first.' },

@@ -91,7 +91,7 @@ export interface AuthDefinitionOptions<
   waitUntil?: (work: Promise<unknown>) => unknown
 }
 
-/** Heavy: no module that every procedure imports may reach it (spec section 1). */
+/** Heavy: no module that every procedure imports may reach it (`docs/boundary.md`). */
 export interface AuthDefinition<Plugins extends readonly AuthPlugin[] = readonly AuthPlugin[]> {
   readonly config: AuthConfig
   /** Null in a process that never issues tokens. */

@@ -8,8 +8,8 @@ import { splitJws, verifyJws } from './verify-jws.ts'
 import { verifyOnce } from './verify-once.ts'
 
 /**
- * Step 1: returns the identity in a JWT (spec section 5) without a database. For a token that was verified
- * before, the cache skips the signature, never `exp`.
+ * Step 1: returns the identity in a JWT (`docs/concepts.md`) without a database. For a token that was
+ * verified before, the cache skips the signature, never `exp`.
  * @throws AuthError `TOKEN_INVALID`, `TOKEN_EXPIRED`, or `KEYS_UNAVAILABLE`
  */
 export function verifyJwt(token: string, config: AuthConfig, now: Date = config.now()): Promise<Identity> {

@@ -28,7 +28,7 @@ export interface DynamicJwksOptions {
 }
 
 /**
- * Fetches a key set from the auth server, such as `https://app.example.com/api/auth/jwks` (spec section 2).
+ * Fetches a key set from the auth server, such as `https://app.example.com/api/auth/jwks` (`docs/keys.md`).
  * The first request waits for it. It is renewed in the background after 5 minutes, and used for up to a day
  * while the endpoint fails.
  * @throws ConfigurationError if the URL is neither https nor on this machine

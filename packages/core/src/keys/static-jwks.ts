@@ -3,7 +3,7 @@ import { parsePublicJwks } from './policy.ts'
 import { verificationKey } from './verification-key.ts'
 
 /**
- * Parses a key set that never changes, usually from an environment variable (spec section 2).
+ * Parses a key set that never changes, usually from an environment variable (`docs/keys.md`).
  * @param jwks a JWK Set as JSON text or as an object. One invalid key rejects the whole set
  * @param options.algorithms allow other algorithms only for tokens of another issuer
  * @param options.name the name in error messages, such as `SERVICE_JWKS`

@@ -30,8 +30,8 @@ export async function setBan(trx: AuthTransaction, record: RecordEvent, ban: Ban
 }
 
 /**
- * Bans a user: live streams end, and calls are rejected with `ACCOUNT_BANNED` (spec section 3). The sessions
- * stay. Returns false if the user doesn't exist.
+ * Bans a user: live streams end, and calls are rejected with `ACCOUNT_BANNED` (`docs/sessions.md`). The
+ * sessions stay. Returns false if the user doesn't exist.
  * @param options.expires when the ban ends. @default never
  */
 export function banUser(

@@ -9,7 +9,7 @@ export interface SessionUser {
   readonly role: string
 }
 
-/** A session record with its user (spec section 2), without its secret. */
+/** A session record with its user (`docs/sessions.md`), without its secret. */
 export interface Session {
   readonly id: string
   readonly userId: string

@@ -19,8 +19,8 @@ export interface ValidateOptions {
 export type ProvedSession = SessionKey & Pick<Identity, 'version' | 'issuer'>
 
 /**
- * Step 2: returns the session behind a verified identity, or throws if it isn't valid anymore (spec section
- * 5). Always queries the store.
+ * Step 2: returns the session behind a verified identity, or throws if it isn't valid anymore
+ * (`docs/concepts.md`). Always queries the store.
  * @throws AuthError `SESSION_NOT_FOUND`; `TOKEN_INVALID` if another issuer owns the session or its
  * credentials were replaced since the token was issued; `SESSION_EXPIRED`; `ACCOUNT_BANNED`; or
  * `SESSIONS_UNAVAILABLE` if the store throws, times out, or returns anything but the requested session

@@ -7,7 +7,7 @@ import { storeOf } from '../server/get-session.ts'
 import { type CallEndpoint, httpAdapter, httpStore } from './http-adapter.ts'
 import type { FunctionContext, Runner } from './runner/runner.ts'
 
-/** The context of `getAuth`: with a database or with internal functions, never with both (spec section 1). */
+/** The context of `getAuth` (`docs/actions.md`): with a database or with internal functions, never both. */
 export type RuntimeContext = AuthContext &
   (
     | { readonly db: AuthDatabase; readonly runQuery?: undefined; readonly runMutation?: undefined }

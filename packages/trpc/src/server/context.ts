@@ -11,13 +11,13 @@ export interface AuthContext {
   readonly auth: AuthHandle
 }
 
-/** The context of queries, mutations, and subscriptions (spec section 1). */
+/** The context of queries, mutations, and subscriptions (`docs/concepts.md`). */
 export interface DatabaseContext extends AuthContext {
   /** The `db` of `openSqlite` or `openPostgres`, or the result of `withAuthStore`. */
   readonly db: AuthDatabase
 }
 
-/** The context of actions: instead of a database, functions that have one (spec section 1). */
+/** The context of actions: instead of a database, functions that have one (`docs/actions.md`). */
 export interface ActionContext {
   /** Behind the guard of an action. In a route with `bindRunner`, call `getAuth` instead. */
   readonly auth: AuthHandle & { readonly signal: AbortSignal }

@@ -24,8 +24,8 @@ export const sessionMiddleware: Middleware<DatabaseContext, SessionContext> = cr
 export interface SensitiveSessionContext extends SessionContext, TransactionContext {}
 
 /**
- * Accepts a call like {@link sessionMiddleware}, but reads the session for this call alone (spec section 4).
- * Adds `ctx.transaction`, which locks the session while it writes.
+ * Accepts a call like {@link sessionMiddleware}, but reads the session for this call alone. Adds
+ * `ctx.transaction`, which locks the session while it writes (`docs/sessions.md`).
  *
  * @example
  * export const sensitiveProcedure = t.procedure.use(sensitiveSessionMiddleware)

@@ -32,7 +32,7 @@ export interface UserTable {
   updatedAt: Timestamp
 }
 
-/** A session (spec section 2). */
+/** A session (`docs/sessions.md`). */
 export interface SessionTable {
   id: string
   /** `sha256:<hex>` of the secret in the session cookie. The secret isn't stored. */
