@@ -324,7 +324,7 @@ function issuerChecks(own: string | undefined, others: readonly TrustedIssuer[])
   return others.flatMap(({ issuer, maxAgeSeconds = DEFAULT_MAX_AGE_SECONDS }, index) => [
     () => {
       if (names.indexOf(issuer) <= index)
-        throw new ConfigurationError(`trustedIssuers: ${issuer} is declared twice. Remove one of the two.`)
+        throw new ConfigurationError(`trustedIssuers: ${issuer} occurs twice. Remove one.`)
     },
     () => requirePositive(`trustedIssuers: maxAgeSeconds of ${issuer}`, maxAgeSeconds, MAX_SECONDS),
   ])

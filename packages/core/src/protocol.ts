@@ -150,7 +150,7 @@ export const REASONS = {
   ORIGIN_REJECTED: {
     status: 403,
     code: 'FORBIDDEN',
-    message: 'This origin is not allowed. Programs send x-sallyport: 1.',
+    message: 'This origin is neither that of baseUrl nor in allowedOrigins. Programs send x-sallyport: 1.',
   },
   SECRET_SUPERSEDED: {
     status: 409,

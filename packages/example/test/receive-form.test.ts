@@ -72,7 +72,7 @@ test('/sign-out ends the session, clears the cookies, and redirects', async () =
     .join('; ')
   const rejected = await post('/sign-out', {}, { cookie, origin: 'https://evil.example' })
   expect(rejected.status).toBe(403)
-  expect(await rejected.text()).toContain('This origin is not allowed')
+  expect(await rejected.text()).toContain('This origin is neither')
   const response = await post('/sign-out', {}, { ...OWN, cookie })
   expect(response.status).toBe(303)
   expect(response.headers.get('location')).toBe('/notes')
