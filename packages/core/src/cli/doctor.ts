@@ -98,7 +98,9 @@ async function configuration({ auth }: DoctorOptions): Promise<CheckReport> {
       `baseUrl is ${config.baseUrl}, and NODE_ENV is production. Set it to the https address of the app.`,
     )
   }
-  return { ok: true, summary: `${config.baseUrl}, plugins: ${plugins.map(({ id }) => id).join(', ')}` }
+  // The last one has the columns and hooks of the app.
+  const ids = plugins.slice(0, -1).map(({ id }) => id)
+  return { ok: true, summary: `${config.baseUrl}, plugins: ${ids.join(', ') || 'none'}` }
 }
 
 async function keys({ auth }: DoctorOptions): Promise<CheckReport> {

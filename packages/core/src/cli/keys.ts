@@ -141,10 +141,12 @@ function openRing(place: Place): { store: KeyStore; ring: KeyRing } {
 }
 
 function missingKeys({ keyFile, env, prefix }: Place): ConfigurationError {
-  const file = env === undefined ? `--key-file ${keyFile}` : `--env ${env}`
+  const path = env ?? keyFile ?? ''
+  const argument = /\s/.test(path) ? `"${path}"` : path
+  const file = `${env === undefined ? '--key-file' : '--env'} ${argument}`
   const options = `${prefix === undefined ? '' : `--prefix ${prefix} `}${file} --create`
   return new ConfigurationError(
-    `${env ?? keyFile} has no keys. Check the path, or create the first key with "sallyport keys create ${options}".`,
+    `${path} has no keys. Check the path, or create the first key with \`sallyport keys create ${options}\`.`,
   )
 }
 

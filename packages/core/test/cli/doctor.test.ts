@@ -28,11 +28,12 @@ const HELPER = {
 }
 
 /** Returns the module of a definition with these variables. */
-const definitionOf = (jwks: string, signingKeys: unknown) => `
+const definitionOf = (jwks: string, signingKeys: unknown, plugins = '[]') => `
+  import { admin } from '${CORE}plugins/admin.ts'
   import { defineAuthConfig, dynamicJwks, staticJwks } from '${CORE}index.ts'
   import { defineAuth } from '${CORE}auth.ts'
   const config = defineAuthConfig({ baseUrl: 'http://localhost:3000', jwks: ${jwks} })
-  export default defineAuth({ config, signingKeys: ${JSON.stringify(signingKeys)} })`
+  export default defineAuth({ config, signingKeys: ${JSON.stringify(signingKeys)}, plugins: ${plugins} })`
 
 const [one, two] = [await createSigningKey(), await createSigningKey()]
 const publicHalves = (...keys: readonly object[]) =>
@@ -41,13 +42,13 @@ const publicHalves = (...keys: readonly object[]) =>
 test('a correct app prints a line for each check and exits with 0', async ({ expect }) => {
   const root = writeApp(directory, {
     ...CLEAN_APP,
-    'src/auth.ts': definitionOf(publicHalves(one, two), { keys: [one, two] }),
+    'src/auth.ts': definitionOf(publicHalves(one, two), { keys: [one, two] }, '[admin()]'),
   })
   const { code, stdout, stderr } = await runSallyport(['doctor'], { cwd: root })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(
     stdout.replace(/\d+ modules/, '# modules'),
-  ).toBe(`ok      configuration  http://localhost:3000, plugins: app
+  ).toBe(`ok      configuration  http://localhost:3000, plugins: admin
 ok      keys           ${one.kid} (Ed25519) signs. Keys that verify: 2
 ok      boundary       src/procedures.ts doesn't reach src/auth.ts (# modules, 4 with procedures)
 `)
@@ -67,6 +68,7 @@ test('an app with its procedures in router.ts and without a type in package.json
   })
   const { code, stdout, stderr } = await runSallyport(['doctor'], { cwd: root })
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toContain('http://localhost:3000, plugins: none\n')
   expect(stdout).toContain("src/router.ts doesn't reach src/auth.ts (")
 })
 
@@ -210,9 +212,10 @@ describe('prints why the configuration or the keys fail', () => {
     },
     {
       fault: 'a setting that a plugin misses',
-      module: definitionOf(publicHalves(one), { keys: [one] }).replace(
-        'config, signingKeys',
-        "config, plugins: [{ id: 'other', missingSetting: () => 'OTHER is not set. Set it.' }], signingKeys",
+      module: definitionOf(
+        publicHalves(one),
+        { keys: [one] },
+        "[{ id: 'other', missingSetting: () => 'OTHER is not set. Set it.' }]",
       ),
       said: [/^failed {2}configuration {2}OTHER is not set. Set it\.$/, /^ok {6}keys/],
     },

@@ -161,13 +161,17 @@ describe('prints private keys only on request', () => {
   })
 })
 
-test('the error for a file without keys has the command that creates it', async ({ expect }) => {
-  const cwd = newFolder()
-  const missing = await keys(['rotate', '--prefix', 'SERVICE_', '--env', join(cwd, 'new.env')])
-  const [, command = ''] = /"sallyport keys (.*)"/.exec(missing.stderr) ?? []
-  expect(await keys(command.split(' '))).toMatchObject({ code: 0, stderr: '' })
-  expect(readFileSync(join(cwd, 'new.env'), 'utf8')).toMatch(/^SERVICE_JWKS=/)
-})
+test.for(['new.env', 'new keys.env'])(
+  'the error for the file %s without keys has the command that creates it',
+  async (name, { expect }) => {
+    const path = join(newFolder(), name)
+    const missing = await keys(['rotate', '--prefix', 'SERVICE_', '--env', path])
+    const [, command = ''] = /`sallyport keys (.*)`/.exec(missing.stderr) ?? []
+    const words = command.match(/"[^"]*"|\S+/g) ?? []
+    expect(await keys(words.map((word) => word.replaceAll('"', '')))).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(path, 'utf8')).toMatch(/^SERVICE_JWKS=/)
+  },
+)
 
 describe('the exit code', () => {
   test.for([
