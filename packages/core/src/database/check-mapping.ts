@@ -7,10 +7,11 @@ import { sessionSql } from './find-session-sql.ts'
 import { type Engine, namesOf, type StoreMapping } from './schema/mapping.ts'
 
 /**
- * Reads one row of the mapped tables and checks its values: with a wrong encoding of dates, every session
- * looks expired, or none does, and with a role that isn't text, every call is 503. Warns about a mapping
- * without a version column.
- * @throws ConfigurationError if the row can't be read, a date is out of range, or a value has another type
+ * Reads one row of the mapped tables and checks its values. With a wrong encoding of dates, every session
+ * looks expired, or none does. With a role that isn't text, every call is 503, and with ids that are blobs,
+ * 401. Warns about a mapping without a version column.
+ * @throws ConfigurationError if the row can't be read or found by its ids, a date is out of range, or a value
+ * has another type
  */
 export async function checkMapping(
   engine: Engine,
@@ -20,14 +21,20 @@ export async function checkMapping(
   requireKnownColumns(mapping, columns)
   const { dates } = namesOf(engine, mapping)
   const { session, user } = sessionSql(engine, mapping, columns)
-  const ids = `cast(s.${session.id} as text), cast(u.${user.id} as text)`
-  const statement = `select ${ids}, ${session.columns}, ${user.columns}${session.added}${user.added}
+  const ids = [`s.${session.id}`, `s.${session.userId}`, `u.${user.id}`]
+  // Lookups compare them with text. The plus removes the type of the cast, which a parameter doesn't have.
+  const hasIds = ids.map((id) => `${id} = ${engine === 'sqlite' ? `+cast(${id} as text)` : id}`).join(' and ')
+  const statement = `select ${hasIds} as "hasIds", ${session.columns}, ${user.columns}${session.added}${user.added}
     from ${session.table} s join ${user.table} u on u.${user.id} = s.${session.userId} limit 1`
   const row = await readRow(statement).catch((cause: Error) => {
     // SQLite compares values of any type, so there an error never comes from the dates.
     const setting = engine === 'postgres' ? `the names and mapping.dates (${dates})` : 'the names'
     throw new ConfigurationError(`mapping: ${cause.message}. Check ${setting}.`, { cause })
   })
+  if (row?.hasIds === 0)
+    throw new ConfigurationError(
+      "mapping: a session can't be found by the text of its ids. Store session.id, session.userId, and user.id as text, or in columns of integers, but not as blobs.",
+    )
   const { expiresAt, lastAuthenticatedAt, banExpires, role = null, version = null } = row ?? {}
   if (role !== null && typeof role !== 'string')
     throw new ConfigurationError(`mapping: role is read as ${String(role)}. Map a column of text, or null.`)

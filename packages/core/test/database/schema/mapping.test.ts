@@ -316,6 +316,44 @@ test.each(['view', 'materialized view'])('a %s is mapped without triggers, with 
   expect(await takeLog(database)).toEqual([[null, 'u']])
 })
 
+test.each([
+  { type: 'text', id: `'7'`, isFound: true },
+  { type: 'integer', id: '7', isFound: true },
+  { type: 'bigint', id: '9223372036854775807', isFound: true },
+  { type: 'uuid', id: `'0198c6a2-7b1e-7c3d-8e4f-5a6b7c8d9e0f'`, isFound: true },
+  { type: '', id: `'7'`, isFound: true },
+  { type: 'blob', id: `'7'`, isFound: true },
+  { type: 'blob', id: `x'37'`, isFound: false },
+  { type: '', id: '7', isFound: false },
+])(
+  'in SQLite, an id $id in a column of type "$type" is found, or rejected at the start',
+  async ({ type, id, isFound }) => {
+    const mapping: StoreMapping = {
+      session: { columns: { lastAuthenticatedAt: null } },
+      user: { columns: { name: null, email: null, role: null, banned: null, banExpires: null } },
+    }
+    const expiresAt = literal(inHours(1).toISOString())
+    const text = { type: 'text', id: `'x'` }
+    for (const [session, user] of [
+      [{ type, id }, text],
+      [text, { type, id }],
+    ] as const) {
+      const database = await sqlite.create()
+      await database.run(`
+      create table "user" (id ${user.type});
+      create table session (id ${session.type}, "userId" ${user.type}, "expiresAt" text);
+      insert into "user" values (${user.id});
+      insert into session values (${session.id}, ${user.id}, ${expiresAt})`)
+      const opening = database.openStore(mapping)
+      if (isFound) {
+        const { sessions } = await opening
+        const key = { sessionId: session.id.replaceAll("'", ''), userId: user.id.replaceAll("'", '') }
+        expect(await sessions.findSession(key)).toMatchObject({ id: key.sessionId })
+      } else await expect(opening).rejects.toThrow("mapping: a session can't be found by the text of its ids")
+    }
+  },
+)
+
 test('a user without a role has the default role, also in a PostgreSQL enum', async () => {
   const database = await postgres.create()
   await database.run(`
