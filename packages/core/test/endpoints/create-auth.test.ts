@@ -128,7 +128,7 @@ describe('the first use', () => {
     const unavailable = expect.objectContaining({ reason: 'SESSIONS_UNAVAILABLE' })
     expect(() => auth.db.selectFrom('user')).toThrow(unavailable)
     expect(() => auth.database).toThrow(unavailable)
-    await vi.waitFor(() => auth.database)
+    await eventually(() => auth.database)
     expect(state.opened).toBe(1)
   })
 })

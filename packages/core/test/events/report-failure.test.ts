@@ -1,5 +1,6 @@
 import type { AuthFailure } from '@sallyport/core'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { until } from '../support/until.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -41,6 +42,6 @@ test('a recovery is reported within a second, or at once if the failure is older
   reportFailure(new Error('down'), { code: 'FEED_DOWN', path: 'feed', step: 'background' }, config)
   vi.advanceTimersByTime(20_000)
   reportRecovery('FEED_DOWN', 'feed', config)
-  await vi.waitFor(() => expect(onFailure).toHaveBeenCalledTimes(2))
+  await until(() => onFailure.mock.calls.length === 2)
   expect(warn).not.toHaveBeenCalledWith(expect.objectContaining({ name: 'TimeoutNegativeWarning' }))
 })

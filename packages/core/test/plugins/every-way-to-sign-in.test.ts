@@ -1,6 +1,7 @@
 import type { AuthEvent } from '@sallyport/core'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { everyPasswordOption } from '../support/every-plugin.ts'
 import { insertLink } from '../support/insert-link.ts'
 import { insertTotp } from '../support/insert-totp.ts'
@@ -43,7 +44,7 @@ async function countNotices({ email }: MadeUser): Promise<number> {
   const notices = (to: string) => emails.filter((sent) => sent.kind === 'new-sign-in' && sent.to === to)
   const other = await server.createUser()
   await open().signIn(other.email)
-  await vi.waitFor(() => expect(notices(other.email)).toHaveLength(1))
+  await eventually(() => expect(notices(other.email)).toHaveLength(1))
   return notices(email).length
 }
 
@@ -199,7 +200,7 @@ test.each(['reset-password', 'undo-email-change'] as const)('after %s, no browse
   expect(answer.status).toBe('200')
   await browser.call('requestEmailCode', { email: user.email })
   const received = () => world.emails.get(user.email) ?? Promise.reject(new Error('No email came'))
-  const { code } = await vi.waitFor(received)
+  const { code } = await eventually(received)
   expect((await browser.call('signInEmailCode', { code })).status).toBe('200')
   expect(knownBrowsersOf(user.userId)).toEqual([false, false])
 })

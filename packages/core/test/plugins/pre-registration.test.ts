@@ -1,7 +1,8 @@
 import { type CodeEmail, emailCode } from '@sallyport/core/plugins/email-code'
 import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { createTestAuth } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { insertLink } from '../support/insert-link.ts'
 import { Authenticator } from './passkeys/authenticator.ts'
 import { type Browser, openBrowser } from './passkeys/browser.ts'
@@ -60,7 +61,7 @@ describe.each([true, false])('with requiredAtSignIn: %s', async (requiredAtSignI
   test('the owner who signs in by a code from an email never shares it either', async () => {
     const owner = open()
     await owner.call('requestEmailCode', { email: user.email })
-    const code = await vi.waitFor(() => {
+    const code = await eventually(() => {
       const email = emails.find(({ to }) => to === user.email)
       if (email === undefined) throw new Error('No code came')
       return email.code

@@ -2,8 +2,9 @@ import type { AuthPlugin } from '@sallyport/core/auth'
 import { emailCode } from '@sallyport/core/plugins/email-code'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth } from '@sallyport/core/testing'
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dumpTables } from '../support/dump-tables.ts'
+import { eventually } from '../support/eventually.ts'
 import { insertChallenge, insertTotp } from '../support/insert-totp.ts'
 import { openBrowser } from '../support/open-browser.ts'
 import { createOutbox } from '../support/outbox.ts'
@@ -121,7 +122,7 @@ test('a browser that cannot be remembered is signed in, and the failure reported
   const browser = open()
   expect((await browser.signIn(user.email)).status).toBe('200')
   expect((await browser.call('getSession')).status).toBe('200')
-  await vi.waitFor(() => expect(failures).toEqual([{ code: 'AFTER_RESPONSE_FAILED' }]))
+  await eventually(() => expect(failures).toEqual([{ code: 'AFTER_RESPONSE_FAILED' }]))
 })
 
 test('a right password is reported even if the account has too many sessions', async () => {
@@ -129,7 +130,7 @@ test('a right password is reported even if the account has too many sessions', a
   await browser.signIn(user.email)
   await open().signIn(user.email)
   const notices = () => emails.filter(({ kind, to }) => kind === 'new-sign-in' && to === user.email)
-  await vi.waitFor(() => expect(notices()).toHaveLength(2))
+  await eventually(() => expect(notices()).toHaveLength(2))
   expect((await open().signIn(user.email)).status).toBe('409 TOO_MANY_SESSIONS')
-  await vi.waitFor(() => expect(notices()).toHaveLength(3))
+  await eventually(() => expect(notices()).toHaveLength(3))
 })

@@ -1,9 +1,10 @@
 import { type AuthEvent, authenticate, identify, isAuthError, type KeyStatus } from '@sallyport/core'
 import { ENDPOINTS, REASONS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestAuth, type TestSession } from '@sallyport/core/testing'
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { checkIdentity, validateIdentity } from '../../src/session/authenticate.ts'
 import { hashSecret } from '../../src/session/secret.ts'
+import { eventually } from '../support/eventually.ts'
 import { incoming } from '../support/incoming.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { recordTelemetry } from '../support/record-telemetry.ts'
@@ -314,7 +315,7 @@ describe('an identity from an earlier request', () => {
     const expired = found && { ...found, expiresAt: auth.clock.now() }
     expect(await reasonOf(check(expired))).toBe('SESSION_EXPIRED')
     const shared = { step: 2, sessionIdHash: await hashSecret(ada.sessionId) }
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(events).toMatchObject([
         { ...shared, reason: 'SESSION_NOT_FOUND' },
         { ...shared, reason: 'SESSION_EXPIRED' },

@@ -1,7 +1,8 @@
 import { AuthError, type AuthEvent, defineAuthConfig } from '@sallyport/core'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { denial, reportRejection, withoutReports, withReport } from '../../src/session/report-denial.ts'
 import { hashSecret } from '../../src/session/secret.ts'
+import { eventually } from '../support/eventually.ts'
 import { recordTelemetry } from '../support/record-telemetry.ts'
 import { createTokenGate } from '../support/token-gate.ts'
 
@@ -25,7 +26,7 @@ test('a rejected step is reported with the hash of the session id, and rejects',
   await expect(withReport(() => Promise.reject(rejection), step)).rejects.toBe(rejection)
   const sessionIdHash = await hashSecret('s1')
   const event = denied({ reason: 'SESSION_EXPIRED', step: 2, sessionIdHash, durationMs: expect.any(Number) })
-  await vi.waitFor(() => expect(events).toEqual([event]))
+  await eventually(() => expect(events).toEqual([event]))
 })
 
 test('the report says how long the step took', async () => {
@@ -33,7 +34,7 @@ test('the report says how long the step took', async () => {
   const startedAt = performance.now()
   const step = { step: 1, sessionId: null, config } as const
   await expect(withReport(() => Promise.reject(rejection), step)).rejects.toBe(rejection)
-  await vi.waitFor(() => expect(events).toMatchObject([{ step: 1, sessionIdHash: null }]))
+  await eventually(() => expect(events).toMatchObject([{ step: 1, sessionIdHash: null }]))
   const [event] = events
   const durationMs = event?.type === 'decision.denied' ? event.durationMs : Number.NaN
   expect(durationMs).toBeGreaterThanOrEqual(0)
@@ -50,7 +51,7 @@ test('a decision without reads is reported too', async () => {
   expect(reportRejection(() => 'decided', step)).toBe('decided')
   const sessionIdHash = await hashSecret('s1')
   const event = denied({ reason: 'SESSION_EXPIRED', step: 2, sessionIdHash, durationMs: 0 })
-  await vi.waitFor(() => expect(events).toEqual([event]))
+  await eventually(() => expect(events).toEqual([event]))
 })
 
 test('a later check reports its denial and returns the error', async () => {
@@ -58,7 +59,7 @@ test('a later check reports its denial and returns the error', async () => {
   expect(denial('ROLE_REQUIRED', 's1', { config })).toMatchObject({ reason: 'ROLE_REQUIRED' })
   const sessionIdHash = await hashSecret('s1')
   const event = denied({ reason: 'ROLE_REQUIRED', step: 2, sessionIdHash, durationMs: 0 })
-  await vi.waitFor(() => expect(events).toEqual([event]))
+  await eventually(() => expect(events).toEqual([event]))
 })
 
 test.each([

@@ -9,6 +9,7 @@ import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, test, vi } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { insertOrganization } from '../../support/insert-organization.ts'
 import { type Browser as AppBrowser, openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
@@ -50,7 +51,7 @@ async function createAuth(options: EmailPasswordOptions = {}) {
   const userOf = (id: string) => users.selectFrom('user').selectAll().where('id', '=', id).executeTakeFirst()
   /** Waits for an email to an address. */
   const sent = (kind: Email['kind'], to: string) =>
-    vi.waitFor(() => {
+    eventually(() => {
       const found = emails.find((email) => email.kind === kind && email.to === to)
       if (found === undefined) throw new Error(`No ${kind} came to ${to}`)
       return found
@@ -361,7 +362,7 @@ describe('pruning', () => {
     const { userId } = await signedIn()
     auth.clock.advance(month + 1)
     await prune()
-    await vi.waitFor(async () => expect(await userOf(userId)).toBeUndefined())
+    await eventually(async () => expect(await userOf(userId)).toBeUndefined())
     expect(await readAudit(auth, userId)).toContainEqual(expect.objectContaining({ type: 'user.deleted' }))
   })
 
@@ -390,7 +391,7 @@ describe('pruning', () => {
     const ofUser = auth.db.updateTable('session').where('userId', '=', changedByHand.userId)
     await ofUser.set({ expiresAt: sql`${soon}` }).execute()
     await prune()
-    await vi.waitFor(async () => expect(await userOf(gone.userId)).toBeUndefined())
+    await eventually(async () => expect(await userOf(gone.userId)).toBeUndefined())
     for (const { userId } of [active, changedByHand, upgraded, other, linked, young])
       expect(await userOf(userId)).toBeDefined()
   })
@@ -413,9 +414,9 @@ describe('pruning', () => {
     const gone = await signedIn()
     auth.clock.advance(month)
     await prune()
-    await vi.waitFor(async () => expect(await userOf(gone.userId)).toBeUndefined())
+    await eventually(async () => expect(await userOf(gone.userId)).toBeUndefined())
     for (const userId of [...owners, writer.userId]) expect(await userOf(userId)).toBeDefined()
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(failures).toMatchObject([{ message: expect.stringContaining('FOREIGN KEY') }]),
     )
     await auth.db.schema.dropTable('note').execute()
@@ -430,13 +431,13 @@ test('no email goes to the address of an anonymous user', async () => {
   await enableTotp(browser)
   const response = new Authenticator().create((await browser.call('createPasskeyOptions')).body)
   expect((await browser.call('addPasskey', { response, name: 'Laptop' })).status).toBe('200')
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect((await readAudit(auth, userId)).map(({ type }) => type)).toContain('recovery.requested'),
   )
   // A later notice comes after those that were due.
   const other = open()
   await other.signIn((await auth.createUser()).email)
   await enableTotp(other)
-  await vi.waitFor(() => expect(notices).toMatchObject([{ kind: 'totp-enabled' }]))
+  await eventually(() => expect(notices).toMatchObject([{ kind: 'totp-enabled' }]))
   expect(emails.filter(({ to }) => to.endsWith('.invalid'))).toEqual([])
 })

@@ -7,7 +7,8 @@ import {
   type PasswordRemovedEmail,
 } from '@sallyport/core/plugins/email-code'
 import { createTestAuth } from '@sallyport/core/testing'
-import { afterAll, vi } from 'vitest'
+import { afterAll } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { type BrowserOptions, openBrowser } from '../../support/open-browser.ts'
 
 type SentEmail = CodeEmail | NoAccountEmail | PasswordRemovedEmail
@@ -30,7 +31,7 @@ export async function createAuthWithCodes(
 
   /** Waits for the newest email to an address. Fails if it has no code. */
   async function codeSentTo(to: string): Promise<CodeEmail> {
-    const email = await vi.waitFor(() => {
+    const email = await eventually(() => {
       const newest = sentTo(to).at(-1)
       if (newest === undefined) throw new Error(`No email came to ${to}`)
       return newest

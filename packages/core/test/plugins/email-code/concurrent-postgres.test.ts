@@ -5,8 +5,9 @@ import { emailCode } from '@sallyport/core/plugins/email-code'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
 import { openPostgres } from '@sallyport/core/postgres'
 import { TEST_PASSWORD } from '@sallyport/core/testing'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { createIssuer } from '../../support/create-issuer.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type Browser, openBrowser } from '../../support/open-browser.ts'
 import { testPostgres } from '../../support/postgres.ts'
 
@@ -45,7 +46,7 @@ const sortedStatuses = async (replies: Promise<{ status: string }>[]) =>
 async function requestCode(browser: Browser, email: string): Promise<string> {
   codes.delete(email)
   await browser.call('requestEmailCode', { email })
-  return vi.waitFor(() => {
+  return eventually(() => {
     const code = codes.get(email)
     if (code === undefined) throw new Error(`No code came to ${email}`)
     return code

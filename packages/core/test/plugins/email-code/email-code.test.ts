@@ -1,6 +1,7 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { dumpTables, rowsOf } from '../../support/dump-tables.ts'
+import { eventually } from '../../support/eventually.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import { openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
@@ -199,7 +200,7 @@ describe('a request', () => {
     expect(new Set(responses.map((response) => JSON.stringify(headersOf(response)))).size).toBe(1)
     const bodies = await Promise.all(responses.map((response) => response.text()))
     expect(new Set(bodies)).toEqual(new Set(['{"success":true,"expiresIn":600}']))
-    await vi.waitFor(() => expect(sentTo(unknown)).toEqual([{ kind: 'no-account', to: unknown }]))
+    await eventually(() => expect(sentTo(unknown)).toEqual([{ kind: 'no-account', to: unknown }]))
     expect(await codeSentTo(email)).toMatchObject({ to: email, user: { email } })
   })
 
@@ -285,7 +286,7 @@ describe('the first code of an unverified account', () => {
     expect((await owner.call('getSession')).body.user).toMatchObject({ id: userId, emailVerified: true })
     const types = (await readAudit(auth, userId)).map(({ type }) => type)
     expect(types).toEqual(expect.arrayContaining(['user.verified', 'user.password-changed']))
-    await vi.waitFor(() => expect(sentTo(email)).toMatchObject([{ kind: 'password-removed' }]))
+    await eventually(() => expect(sentTo(email)).toMatchObject([{ kind: 'password-removed' }]))
   })
 
   test('voids a change of the email that an attacker has requested, even without a password', async () => {

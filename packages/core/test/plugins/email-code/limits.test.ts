@@ -1,4 +1,5 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { createAuthWithCodes } from './auth-with-codes.ts'
 
@@ -26,7 +27,7 @@ test('requests from one network send two emails to an address, and then none wit
     const { status, body } = await ask(email, browser)
     expect({ status, body }).toEqual({ status: '200', body: { success: true, expiresIn: 600 } })
   }
-  await vi.waitFor(() => expect(countTo(email)).toBe(2))
+  await eventually(() => expect(countTo(email)).toBe(2))
   await settle()
   expect(countTo(email)).toBe(2)
 })
@@ -34,7 +35,7 @@ test('requests from one network send two emails to an address, and then none wit
 test('requests from all networks send four emails to an address', async () => {
   const { email } = await auth.createUser()
   for (let request = 0; request < 6; request++) await ask(email)
-  await vi.waitFor(() => expect(countTo(email)).toBe(4))
+  await eventually(() => expect(countTo(email)).toBe(4))
   await settle()
   expect(countTo(email)).toBe(4)
 })
@@ -67,7 +68,7 @@ test('a browser that has signed in by code gets emails after strangers have used
   await settle()
   emails.length = 0
   await ask(email, browser)
-  await vi.waitFor(() => expect(countTo(email)).toBe(1))
+  await eventually(() => expect(countTo(email)).toBe(1))
   const { code } = await codeSentTo(email)
   expect((await browser.call('signInEmailCode', { code })).status).toBe('200')
 })

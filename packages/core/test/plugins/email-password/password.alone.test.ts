@@ -10,6 +10,7 @@ import {
   type Requester,
   verifyPassword,
 } from '../../../src/plugins/email-password/password.ts'
+import { eventually } from '../../support/eventually.ts'
 import { openBrowser } from '../../support/open-browser.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 
@@ -183,7 +184,7 @@ describe('password hashing is queued', () => {
     argon2.gate = confirmed.promise
     const passwords = { currentPassword: TEST_PASSWORD, newPassword: 'another horse battery staple' }
     const changed = browser.call('changePassword', passwords)
-    await vi.waitFor(() => expect(argon2.running).toBe(1))
+    await eventually(() => expect(argon2.running).toBe(1))
     const { release, answers } = await begin(150, 'known')
     confirmed.resolve()
     await checked.promise

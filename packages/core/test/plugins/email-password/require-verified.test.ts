@@ -2,7 +2,8 @@ import { ConfigurationError } from '@sallyport/core'
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { type Email, emailPassword } from '@sallyport/core/plugins/email-password'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { post } from '../../support/requests.ts'
@@ -24,7 +25,7 @@ const userOf = (email: string) =>
 
 /** Waits for an email to an address. */
 const sent = (kind: Email['kind'], to: string) =>
-  vi.waitFor(() => {
+  eventually(() => {
     const found = emails.find((email) => email.kind === kind && email.to === to)
     if (found === undefined) throw new Error(`No ${kind} came to ${to}`)
     return found
@@ -102,7 +103,7 @@ describe('with requireVerified, sign-up', () => {
         '403 EMAIL_NOT_VERIFIED',
       )
     const notices = () => expect(emails.filter(({ to }) => to === email)).toHaveLength(3)
-    await vi.waitFor(notices)
+    await eventually(notices)
     await settle()
     notices()
   })

@@ -1,6 +1,7 @@
 import { ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { openBrowser } from '../../support/open-browser.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
@@ -152,7 +153,7 @@ describe('changing it', () => {
     await browser.call('changeUsername', { username: newName() })
     const user = expect.objectContaining({ id: userId })
     const notice = { kind: 'username-changed', to: email, user }
-    await vi.waitFor(() => expect(emails).toContainEqual(notice), { timeout: 30_000 })
+    await eventually(() => expect(emails).toContainEqual(notice))
   })
 
   test('to a taken name is rejected, and the user keeps the former', async () => {

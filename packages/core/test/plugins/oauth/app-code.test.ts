@@ -1,6 +1,7 @@
 import { NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { calculatePKCECodeChallenge, randomPKCECodeVerifier } from 'openid-client'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
 import { CLIENT, startOidcServer } from './oidc-server.ts'
@@ -78,10 +79,10 @@ describe('the sign-in of an app', () => {
     auth.clock.advance(120)
     onTestFinished(() => auth.clock.advance(-120))
     await signIn()
-    await vi.waitFor(() => expect(notices()).toHaveLength(1))
+    await eventually(() => expect(notices()).toHaveLength(1))
     const later = await auth.createUser()
     await open().signIn(later.email)
-    await vi.waitFor(() => expect(notices(later.email)).toHaveLength(1))
+    await eventually(() => expect(notices(later.email)).toHaveLength(1))
     expect(notices()).toHaveLength(1)
   })
 

@@ -1,8 +1,9 @@
 import { commit } from '@sallyport/core/auth'
 import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { sql } from 'kysely'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { withOwnTables } from '../../../src/plugins/passkeys/tables.ts'
+import { eventually } from '../../support/eventually.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { Authenticator, type Ceremony } from './authenticator.ts'
 import { type Browser, createPasskeyAuth } from './browser.ts'
@@ -74,7 +75,7 @@ describe('adding', () => {
   test('sends an email', async () => {
     await ada.addPasskey(new Authenticator(), {}, { name: 'Phone' })
     const notice = { kind: 'passkey-added', to: user.email, passkey: { name: 'Phone' } }
-    await vi.waitFor(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
+    await eventually(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
   })
 
   test.each<[string, Partial<Ceremony>]>([
@@ -219,7 +220,7 @@ describe('removing', () => {
     expect((await open().signInPasskey(laptop)).status).toBe('200')
     expect(await methodsOf(ada)).toEqual(['pwd', 'passkey'])
     const notice = { kind: 'passkey-removed', to: user.email, passkey: { name: 'Laptop' } }
-    await vi.waitFor(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
+    await eventually(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
     expect(await readAudit(auth, user.userId)).toContainEqual(
       expect.objectContaining({ type: 'passkeys:removed', passkeyId: phone.id }),
     )

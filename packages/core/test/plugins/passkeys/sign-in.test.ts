@@ -3,6 +3,7 @@ import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth } from '@sallyport/core/testing'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { dumpTables } from '../../support/dump-tables.ts'
+import { eventually } from '../../support/eventually.ts'
 import { insertTotp } from '../../support/insert-totp.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { Authenticator, type Ceremony } from './authenticator.ts'
@@ -286,7 +287,7 @@ describe('a second factor', () => {
     await admin.signIn(root.email)
     expect((await admin.call('resetUserFactors', { userId, reason: 'lost' })).status).toBe('200')
     const notice = { kind: 'passkey-removed', to: user.email }
-    await vi.waitFor(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
+    await eventually(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
     expect((await open().signInPasskey(laptop)).status).toBe('400 PASSKEY_INVALID')
     expect((await open().signIn(user.email)).status).toBe('200')
   })

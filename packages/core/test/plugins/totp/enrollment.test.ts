@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
 import { insertChallenge } from '../../support/insert-totp.ts'
 import { type Browser, openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
@@ -30,7 +31,7 @@ const statusOf = async (browser: Browser) => (await browser.call('getSession')).
 const sessionOf = async (browser: Browser) => (await browser.call('getSession')).body.session
 const audit = () => readAudit(auth, user.userId)
 const expectEmail = (email: object) =>
-  vi.waitFor(() => expect(emails).toContainEqual(expect.objectContaining({ ...email, to: user.email })))
+  eventually(() => expect(emails).toContainEqual(expect.objectContaining({ ...email, to: user.email })))
 
 describe('removing the app', () => {
   const disable = (input: object = {}) => ada.call('disableTotp', { code: codeOf(secret), ...input })

@@ -1,6 +1,7 @@
 import { createAuth } from '@sallyport/core/auth'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { dumpTables } from '../../support/dump-tables.ts'
+import { eventually } from '../../support/eventually.ts'
 import { insertLink } from '../../support/insert-link.ts'
 import type { Browser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
@@ -115,7 +116,7 @@ describe('setting up', () => {
 
   test('sends an email', async () => {
     const notice = { kind: 'totp-enabled', to: user.email, recoveryCodes: 10 }
-    await vi.waitFor(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
+    await eventually(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
   })
 })
 
@@ -212,7 +213,7 @@ describe('signing in', () => {
     expect((await send()).status).toBe('200')
     expect((await send()).status).toBe('400 CODE_INVALID')
     const notice = { kind: 'recovery-code-used', to: user.email, recoveryCodes: 9 }
-    await vi.waitFor(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
+    await eventually(() => expect(emails).toContainEqual(expect.objectContaining(notice)))
     expect((await ada.call('getTotp')).body.recoveryCodes).toBe(9)
   })
 
@@ -232,7 +233,7 @@ describe('signing in', () => {
     const { token } = await challengeOf(browser)
     const notices = () => outbox.emails.filter(({ kind, to }) => kind === 'new-sign-in' && to === user.email)
     // One of them is of the browser that set up the app.
-    await vi.waitFor(() => expect(notices()).toHaveLength(2))
+    await eventually(() => expect(notices()).toHaveLength(2))
     await browser.call('signInTotp', { challenge: token, code: nextCode() })
     expect(browser.cookie).toContain(auth.config.cookies.device)
     await challengeOf(browser)
@@ -338,7 +339,7 @@ describe('removing it', () => {
     emails.length = 0
     expect((await admin.call('resetUserFactors', reset)).status).toBe('200')
     const notice = { kind: 'totp-disabled', to: user.email, recoveryCodes: 0 }
-    await vi.waitFor(() => expect(emails).toEqual([expect.objectContaining(notice)]))
+    await eventually(() => expect(emails).toEqual([expect.objectContaining(notice)]))
     // Nothing was left to report.
     expect((await admin.call('resetUserFactors', reset)).status).toBe('200')
     expect(await factorsOf()).toEqual({ accounts, factors: [] })

@@ -2,6 +2,7 @@ import { openPostgresStore } from '@sallyport/core/postgres'
 import { Pool } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { postgresKind } from '../../../support/database-kinds.ts'
+import { eventually } from '../../../support/eventually.ts'
 import { testPostgres } from '../../../support/postgres.ts'
 
 const { create } = postgresKind(await testPostgres())
@@ -12,7 +13,7 @@ test("the app's pool ends without waiting for the connection that listens", asyn
   const pool = new Pool({ connectionString: database.url })
   const store = await openPostgresStore({ pool }, { mapping: {} })
   onTestFinished(store.close)
-  await vi.waitFor(() => expect(pool.idleCount).toBeLessThan(pool.totalCount))
+  await eventually(() => expect(pool.idleCount).toBeLessThan(pool.totalCount))
   await pool.end()
   expect(pool.totalCount).toBe(0)
 })
@@ -28,7 +29,7 @@ test("the app's pool ends while the connection that listens is opening", async (
   const store = await openPostgresStore({ pool }, { mapping: {} })
   onTestFinished(store.close)
   // Only the connection that listens is left.
-  await vi.waitFor(() => expect([pool.totalCount, pool.idleCount]).toEqual([1, 0]))
+  await eventually(() => expect([pool.totalCount, pool.idleCount]).toEqual([1, 0]))
 
   const [opening, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const connect = pool.connect.bind(pool)
