@@ -15,7 +15,8 @@ let setBy: typeof setTimeout | null = null
 
 /**
  * Rejects if a promise takes longer than `timeoutMs`, at most 100 ms late. All callers share one timer where
- * they can, because nearly every promise settles long before it fires.
+ * they can, because nearly every promise settles long before it fires. A response that arrived while the
+ * process was stopped is read first.
  * @throws DeadlineError
  */
 export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
@@ -36,8 +37,14 @@ export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise
 
 function startSweeping(): void {
   // A timer that a test has faked may never fire.
-  if (setBy !== setTimeout) setTimeout(sweep, SWEEP_MS)
+  if (setBy !== setTimeout) setTimeout(afterReading, SWEEP_MS, globalThis.setImmediate)
   setBy = setTimeout
+}
+
+/** In Node, timers fire before sockets are read, and `setImmediate` comes after both. */
+function afterReading(next: typeof setImmediate | undefined): void {
+  if (next === undefined) sweep()
+  else next(sweep)
 }
 
 function sweep(): void {
