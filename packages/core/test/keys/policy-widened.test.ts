@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { type KeySet, staticJwks, type VerificationAlgorithm } from '@sallyport/core'
 import { CompactSign, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { describe, expect, test } from 'vitest'
@@ -95,17 +94,13 @@ describe('rejects a weak or malformed key by the name of its member', () => {
   const { publicJwk: es384 } = pairOf('ES384')
   const { publicJwk: es512 } = pairOf('ES512')
   const { publicJwk: eddsa } = pairOf('EdDSA')
-  const rsaOf = (options: { modulusLength: number; publicExponent?: number }): JWK => {
-    const { n = '', e = '' } = generateKeyPairSync('rsa', options).publicKey.export({ format: 'jwk' })
-    return { ...rsa, n, e }
-  }
   const bytes = (count: number, first = 0xff) =>
     Buffer.from([first, ...Buffer.alloc(count - 1, 0x55)]).toString('base64url')
   const withZero = Buffer.concat([Buffer.of(0), Buffer.from(rsa.n ?? '', 'base64url')]).toString('base64url')
 
   test.each<[string, string, JWK]>([
-    ['n', '1,024 bits', rsaOf({ modulusLength: 1_024 })],
-    ['n', '1,536 bits', rsaOf({ modulusLength: 1_536 })],
+    ['n', '1,024 bits', { ...rsa, n: bytes(128) }],
+    ['n', '1,536 bits', { ...rsa, n: bytes(192) }],
     ['n', '2,040 bits', { ...rsa, n: bytes(255) }],
     ['n', 'a leading zero', { ...rsa, n: withZero }],
     ['n', '1,024 bits and zeros', { ...rsa, n: bytes(256, 0) }],
@@ -114,7 +109,7 @@ describe('rejects a weak or malformed key by the name of its member', () => {
     ['n', 'padding', { ...rsa, n: `${rsa.n}=` }],
     ['n', 'a number', { ...rsa, n: 1 } as object],
     ['n', 'nothing', { ...rsa, n: undefined } as object],
-    ['e', 'an exponent of 3', rsaOf({ modulusLength: 2_048, publicExponent: 3 })],
+    ['e', 'an exponent of 3', { ...rsa, e: 'Aw' }],
     ['e', 'an exponent of 1', { ...rsa, e: 'AQ' }],
     ['e', 'an exponent with a leading zero', { ...rsa, e: 'AAEAAQ' }],
     ['e', 'nothing', { ...rsa, e: undefined } as object],
@@ -140,11 +135,7 @@ describe('rejects a weak or malformed key by the name of its member', () => {
     expect(messageOf(() => setOf([jwk], ALL))).toMatch(new RegExp(`^JWKS: keys\\[0\\]\\.${member} \\S`))
   })
 
-  test.each([2_048, 3_072, 4_096])('accepts a modulus of %i bits', (modulusLength) => {
-    expect(messageOf(() => setOf([rsaOf({ modulusLength })], ALL))).toBe('accepted')
-  })
-
-  test('accepts a modulus of 8,192 bits', () => {
-    expect(messageOf(() => setOf([{ ...rsa, n: bytes(1_024) }], ALL))).toBe('accepted')
+  test.each([2_048, 3_072, 4_096, 8_192])('accepts a modulus of %i bits', (bits) => {
+    expect(messageOf(() => setOf([{ ...rsa, n: bytes(bits / 8) }], ALL))).toBe('accepted')
   })
 })
