@@ -9,6 +9,8 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
 const LIMIT = { points: 150, duration: 3600 }
+/** The tests are about what is read and stored, on a machine of any speed. */
+const PATIENT = { busyTimeoutMs: 60_000 }
 
 test.each(
   Object.entries(SQLITE_CLIENTS).flatMap(([name, open]) =>
@@ -21,9 +23,7 @@ test.each(
     const app = open(path)
     onTestFinished(app.close)
     await app.run(`pragma journal_mode = ${mode}`)
-    // The test is about what is stored, on a machine of any speed.
-    const options = { busyTimeoutMs: 60_000 }
-    const { db, limits, sessions, close } = await openSqlite({ client: app.client }, options)
+    const { db, limits, sessions, close } = await openSqlite({ client: app.client }, PATIENT)
     onTestFinished(close)
     await app.run('create table note (text)')
     const ada = await storeSession(app)
@@ -49,7 +49,7 @@ test.each(Object.entries(SQLITE_CLIENTS))(
     const path = join(directory, `${name.replace('/', '-')}-reads.db`)
     const app = open(path)
     onTestFinished(app.close)
-    const { db, revocations, sessions, close } = await openSqlite({ client: app.client })
+    const { db, revocations, sessions, close } = await openSqlite({ client: app.client }, PATIENT)
     onTestFinished(close)
     const ada = await storeSession(app)
     const failed = vi.fn<() => void>()
@@ -86,7 +86,7 @@ test.each(Object.entries(SQLITE_CLIENTS))('%s, in delete mode: opens between loc
   })
   while (!isDone) {
     const { client, close } = open(path)
-    await (await openSqlite({ client })).close()
+    await (await openSqlite({ client }, PATIENT)).close()
     close()
     await sleep(10)
   }

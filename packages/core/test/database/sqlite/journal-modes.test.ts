@@ -20,7 +20,7 @@ async function createFile(mode: 'delete' | 'wal') {
   await (await openSqlite({ client: app })).close()
   app.exec('create table note (text)')
   const ada = await storeSession({ run: async (sql) => void app.exec(sql) })
-  const store = await openSqliteStore(path, { mapping })
+  const store = await openSqliteStore(path, { mapping, busyTimeoutMs: 60_000 })
   onTestFinished(store.close)
   return { path, app, ada, sessions: store.sessions }
 }
