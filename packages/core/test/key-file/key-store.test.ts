@@ -190,6 +190,8 @@ describe.each([
     const store = storeOf(path)
     store.create(first)
     writeFileSync(`${path}.lock`, '')
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
     const made = Date.now() / 1000 - seconds
     utimesSync(`${path}.lock`, made, made)
     expect(messageOf(() => store.update(publish)) === 'accepted').toBe(isTaken)

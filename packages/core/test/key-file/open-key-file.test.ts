@@ -170,14 +170,15 @@ describe('changes in the file apply without a restart', () => {
 })
 
 describe('a retiring key is dropped with time', () => {
-  const rotated = () => rotateKeys(two(), { now: new Date(), ...force })
+  const rotated = (now = new Date()) => rotateKeys(two(), { now, ...force })
 
   test.each([
     ['16 minutes by default', {}, 960],
     ['70 seconds if JWTs live 10 seconds', { jwtLifetimeSeconds: 10 }, 70],
   ])('after %s', async (_name, options, seconds) => {
-    const file = await open(rotated(), options)
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + (seconds - 5) * 1000 })
+    const now = new Date()
+    const file = await open(rotated(now), options)
+    vi.useFakeTimers({ toFake: ['Date'], now: now.getTime() + (seconds - 5) * 1000 })
     await sleep(POLL_MS * 5)
     expect(file.jwks.status(a.kid)).toBe('known')
     vi.setSystemTime(Date.now() + 5_000)
