@@ -266,7 +266,7 @@ test('SIGINT ends a long sallyport prune after a batch, and exits with 1', async
   const running = startSallyport(['prune', '-d', url, '--batch-size', '1'], { cwd: directory })
   onTestFinished(() => void running.process.kill('SIGKILL'))
   const left = async () => (await idsOf(url, 'session')).length
-  await expect.poll(left, { timeout: 20_000 }).toBeLessThan(400)
+  await expect.poll(left).toBeLessThan(400)
   running.process.kill('SIGINT')
   const { code, stdout, stderr } = await running.ended
   expect({ code, stderr }).toEqual({ code: 1, stderr: 'Stopped. Run it again to remove the rest.\n' })

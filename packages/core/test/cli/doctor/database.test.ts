@@ -1,13 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { databaseKinds } from '../../support/database-kinds.ts'
 import { hostSallyport } from '../../support/host-sallyport.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { writeApp } from '../../support/write-app.ts'
-
-// Each call loads a driver, in a process that the calls share.
-vi.setConfig({ testTimeout: 30_000 })
 
 const directory = temporaryDirectory()
 const host = hostSallyport()

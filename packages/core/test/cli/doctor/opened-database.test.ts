@@ -6,8 +6,6 @@ import { hostSallyport } from '../../support/host-sallyport.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { writeApp } from '../../support/write-app.ts'
 
-// Each call loads a driver, in a process that the calls share.
-vi.setConfig({ testTimeout: 30_000 })
 vi.spyOn(console, 'warn').mockImplementation(() => {})
 
 const directory = temporaryDirectory()

@@ -16,6 +16,6 @@ function bunBinary(): string {
 test('signs in and revokes under Bun, with a client of bun:sqlite', () => {
   const script = fileURLToPath(new URL('../../fixtures/use-bun-sqlite.ts', import.meta.url))
   const path = join(temporaryDirectory(), 'app.db')
-  expect(execFileSync(bunBinary(), [script, path], { encoding: 'utf8', timeout: 30_000 })).toBe('done\n')
+  expect(execFileSync(bunBinary(), [script, path], { encoding: 'utf8', timeout: 55_000 })).toBe('done\n')
   expect(readFileSync(path, 'latin1').slice(0, 15)).toBe('SQLite format 3')
 })

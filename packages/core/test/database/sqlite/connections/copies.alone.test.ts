@@ -2,12 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { recordConnections, watchCopies } from '../../../../src/database/sqlite/connections/copies.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
-
-// Each test starts a process.
-vi.setConfig({ testTimeout: 30_000 })
 
 const directory = temporaryDirectory()
 const script = fileURLToPath(new URL('../../../fixtures/open-two-libraries.ts', import.meta.url))
@@ -34,7 +31,7 @@ interface Scene {
 function openBoth({ app, mode = 'delete', ...scene }: Scene): string {
   const path = join(directory, `${files++}.db`)
   const text = JSON.stringify({ path, app: app ?? null, mode, ...scene })
-  return execFileSync(process.execPath, [script, text], { encoding: 'utf8', timeout: 30_000 })
+  return execFileSync(process.execPath, [script, text], { encoding: 'utf8', timeout: 55_000 })
 }
 
 test.runIf(isLinux).each(OPENERS.flatMap((app) => MODES.map((mode) => ({ app, mode }))))(
