@@ -1,11 +1,11 @@
-import { setTimeout } from 'node:timers/promises'
 import { createAuth } from '@sallyport/core/auth'
 import { sql } from 'kysely'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { withOwnTables } from '../../../src/plugins/oauth/tables.ts'
 import { APP_LINK } from '../../support/every-plugin.ts'
 import type { Reply } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
+import { until } from '../../support/until.ts'
 import { ACME, type Browser, createOauthAuth, newPerson, openBrowser } from './browser.ts'
 import { CLIENT, startOidcServer } from './oidc-server.ts'
 
@@ -15,7 +15,7 @@ const { auth, open, emails } = await createOauthAuth({
   redirects: [APP_LINK],
 })
 
-/** What happens in another browser while the tokens of a sign-in are encrypted. */
+/** A change in another browser while the tokens of a sign-in are encrypted. It waits for that transaction. */
 let meanwhile: (() => Promise<unknown>) | null = null
 const { encryptionKeys } = auth.definition
 const interrupted = await createAuth(
@@ -26,8 +26,12 @@ const interrupted = await createAuth(
       async encrypt(...secret) {
         const happening = meanwhile
         meanwhile = null
-        // It may have to wait for this change.
-        if (happening !== null) await Promise.race([happening(), setTimeout(200)])
+        if (happening !== null) {
+          const begin = vi.spyOn(auth.database.db, 'transaction')
+          void happening()
+          await until(() => begin.mock.calls.length > 0)
+          begin.mockRestore()
+        }
         return encryptionKeys.encrypt(...secret)
       },
     },
