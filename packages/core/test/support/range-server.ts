@@ -11,6 +11,9 @@ export interface RangeServer {
   readonly requests: { readonly path: string; readonly padding: string | undefined }[]
 }
 
+/** Has no time limit: a busy machine may reach that of a check. */
+export const patientFetch: typeof fetch = (url, init) => fetch(url, { ...init, signal: null })
+
 const sha1 = (text: string) => createHash('sha1').update(text).digest('hex').toUpperCase()
 
 /**

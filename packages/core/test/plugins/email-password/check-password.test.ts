@@ -12,7 +12,7 @@ import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { codeOf } from '../../support/code-of.ts'
 import { insertLink } from '../../support/insert-link.ts'
-import { startRangeServer } from '../../support/range-server.ts'
+import { patientFetch, startRangeServer } from '../../support/range-server.ts'
 import { post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
 
@@ -102,21 +102,23 @@ describe.each(WAYS)('%s', (way) => {
 
   test('checks the built-in rules first', async () => {
     const { url, requests } = await startRangeServer({})
-    const { ways } = await start({ checkPassword: breachedPasswords({ url }) })
+    const { ways } = await start({ checkPassword: breachedPasswords({ url, fetch: patientFetch }) })
     await ways[way]('0987654321')
     expect(requests).toEqual([])
   })
 
   test('rejects a breached password', async () => {
     const { url } = await startRangeServer({ [NEW_PASSWORD]: 4 })
-    const { ways } = await start({ checkPassword: breachedPasswords({ url }) })
+    const { ways } = await start({ checkPassword: breachedPasswords({ url, fetch: patientFetch }) })
     expect(await statusOf(ways[way](NEW_PASSWORD))).toBe('400 PASSWORD_BREACHED')
     expect(await statusOf(ways[way]('one that nobody has seen'))).toBe('200')
   })
 
   test('accepts any password if the service is unavailable, and reports it to onEvent', async () => {
     const { url } = await startRangeServer({}, (response) => void response.writeHead(500).end())
-    const { ways, events, user, auth } = await start({ checkPassword: breachedPasswords({ url }) })
+    const { ways, events, user, auth } = await start({
+      checkPassword: breachedPasswords({ url, fetch: patientFetch }),
+    })
     expect(await statusOf(ways[way](NEW_PASSWORD))).toBe('200')
     expect(events[0]).toMatchObject({
       type: 'email-password:check-skipped',
@@ -130,7 +132,10 @@ describe.each(WAYS)('%s', (way) => {
 
 test('checks nothing at sign-in or re-authentication', async () => {
   const { url, requests } = await startRangeServer({ [TEST_PASSWORD]: 9 })
-  const { auth, user } = await start({ appName: TEST_PASSWORD, checkPassword: breachedPasswords({ url }) })
+  const { auth, user } = await start({
+    appName: TEST_PASSWORD,
+    checkPassword: breachedPasswords({ url, fetch: patientFetch }),
+  })
   const signIn = { email: user.email, password: TEST_PASSWORD }
   expect(await statusOf(auth.handler(post(ENDPOINTS.signInEmail.path, signIn)))).toBe('200')
   const { cookie } = await auth.signIn(user)
@@ -158,7 +163,7 @@ describe('createPasswordAccount', () => {
   test('follows the same rules', async () => {
     const { auth } = await start({})
     const { url } = await startRangeServer({ [NEW_PASSWORD]: 4 })
-    const rules = { appName: 'Sallyport', checkPassword: breachedPasswords({ url }) }
+    const rules = { appName: 'Sallyport', checkPassword: breachedPasswords({ url, fetch: patientFetch }) }
     const create = (password: string) =>
       codeOf(createPasswordAccount(auth.database, { ...account(password), ...rules }))
     expect(await create('sallyport-1')).toBe('PASSWORD_TOO_COMMON')
