@@ -16,7 +16,7 @@ import {
   type InternalTable,
   internalTable,
 } from '../../src/database/schema/internal-tables.ts'
-import { type PostgresServer, testPostgres } from './postgres.ts'
+import { PATIENT, type PostgresServer, testPostgres } from './postgres.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
 export type Row = Record<string, unknown>
@@ -57,7 +57,7 @@ export function closeLater<Closable extends { close(): Promise<void> }>(opened: 
  * Returns the databases for `describe.each`. PostgreSQL uses one server per test file.
  *
  * @param settings added to its `postgresql.conf`
- * @param options of each store: a small pool makes opening a store cheaper
+ * @param options of each store, after {@link PATIENT}: a small pool makes opening a store cheaper
  */
 export async function databaseKinds(
   settings?: Readonly<Record<string, string>>,
@@ -112,9 +112,9 @@ export function postgresKind(server: PostgresServer, options?: PostgresOptions):
         url,
         internal: (table) =>
           internalTable({ engine: 'postgres', schema: options?.schema ?? INTERNAL_SCHEMA }, table),
-        open: async (further) => closeLater(await openPostgres(url, { ...options, ...further })),
+        open: async (further) => closeLater(await openPostgres(url, { ...PATIENT, ...options, ...further })),
         openStore: async (mapping, further) =>
-          closeLater(await openPostgresStore(url, { ...options, mapping, ...further })),
+          closeLater(await openPostgresStore(url, { ...PATIENT, ...options, mapping, ...further })),
         run: async (sql) => void (await hand.query(sql)),
         rows: async (sql) => (await hand.query<Row>(sql)).rows,
       }

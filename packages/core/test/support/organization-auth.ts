@@ -18,6 +18,7 @@ import { type OrganizationKysely, withOwnTables } from '../../src/plugins/organi
 import type { SessionKey } from '../../src/session/session.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { createIssuer } from './create-issuer.ts'
+import { PATIENT } from './postgres.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
 /** A signed-in user, and the request that their browser sends. */
@@ -80,6 +81,7 @@ export async function startOrganizationAuth(
   const clock = createTestClock()
   const { config, key, signingKeys } = await createIssuer({
     now: clock.now,
+    session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs },
     onEvent: (event) => void events.push(event),
     onFailure: ({ cause }) => void errors.push(cause),
   })
@@ -91,7 +93,7 @@ export async function startOrganizationAuth(
   const definition = defineAuth({ config, signingKeys, plugins })
   const columns = columnsOf(definition)
   const opened = url.startsWith('postgres')
-    ? await openPostgres(url, { columns, migrate })
+    ? await openPostgres(url, { ...PATIENT, columns, migrate })
     : await openSqlite(url, { columns, migrate })
   afterAll(opened.close)
   const auth = await createAuth(definition, opened, { pruneEverySeconds: 0 })

@@ -16,7 +16,7 @@ import { columnsOf } from '../../src/database/schema/columns.ts'
 import { createSecret } from '../../src/session/secret.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { createIssuer } from './create-issuer.ts'
-import { testPostgres } from './postgres.ts'
+import { PATIENT, testPostgres } from './postgres.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
 type Plugins = readonly [ReturnType<typeof emailPassword>, ReturnType<typeof admin>]
@@ -47,12 +47,16 @@ export async function startPostgresAuth({
 }: PostgresAuthOptions = {}): Promise<PostgresAuth> {
   const server = await testPostgres(postgres)
   const clock = createTestClock()
-  const { config, key, signingKeys } = await createIssuer({ ...options, now: clock.now })
+  const { config, key, signingKeys } = await createIssuer({
+    session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs },
+    ...options,
+    now: clock.now,
+  })
   const plugins = [emailPassword(emailPasswordOptions), admin(), ...added] as const
   const encryptionKeys = createSecret()
   const definition = defineAuth({ config, signingKeys, encryptionKeys, plugins })
   const columns = columnsOf(definition)
-  const opened = await openPostgres(await server.createDatabase('app'), { columns })
+  const opened = await openPostgres(await server.createDatabase('app'), { ...PATIENT, columns })
   afterAll(opened.close)
   const { handler, database } = await createAuth(definition, opened, { pruneEverySeconds: 0 })
   return {

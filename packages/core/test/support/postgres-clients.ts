@@ -8,7 +8,7 @@ import { INTERNAL_SCHEMA, internalTable } from '../../src/database/schema/intern
 import { closeAfterAll, closeLater, type DatabaseKind, type Row } from './database-kinds.ts'
 import { startNeonProxy } from './neon-proxy.ts'
 import { createPglite } from './pglite.ts'
-import { testPostgres } from './postgres.ts'
+import { PATIENT, testPostgres } from './postgres.ts'
 
 /** A client as an app creates it. */
 interface AppClient {
@@ -89,8 +89,8 @@ function clientKind(driver: string, connect: () => Promise<ClientHand>): Databas
       return {
         url: '',
         internal: (table) => internalTable({ engine: 'postgres', schema: INTERNAL_SCHEMA }, table),
-        open: async (options) => closeLater(await openPostgres({ pool }, options)),
-        openStore: async (mapping) => closeLater(await openPostgresStore({ pool }, { mapping })),
+        open: async (options) => closeLater(await openPostgres({ pool }, { ...PATIENT, ...options })),
+        openStore: async (mapping) => closeLater(await openPostgresStore({ pool }, { ...PATIENT, mapping })),
         run,
         rows,
       }

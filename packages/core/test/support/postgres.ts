@@ -1,7 +1,14 @@
+import type { PostgresOptions } from '@sallyport/core/postgres'
 import { afterAll } from 'vitest'
 import { type PostgresServer, startPostgres } from './embedded-postgres.ts'
 
 export type { PostgresServer } from './embedded-postgres.ts'
+
+/** Options for tests that are not about timeouts. A busy machine may reach the defaults. */
+export const PATIENT = {
+  lookupTimeoutMs: 20_000,
+  connectTimeoutMs: 20_000,
+} as const satisfies PostgresOptions
 
 /**
  * Starts a PostgreSQL server that is removed after the tests of the file.

@@ -4,15 +4,15 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createIssuer } from '../../support/create-issuer.ts'
-import { testPostgres } from '../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../support/postgres.ts'
 import { ACME, type Browser, type Landing, newPerson, openBrowser } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
 import { CLIENT } from './oidc-server.ts'
 
 const [acme, other] = await Promise.all([startLocalProvider(), startLocalProvider()])
-const opened = await openPostgres(await (await testPostgres()).createDatabase('app'))
+const opened = await openPostgres(await (await testPostgres()).createDatabase('app'), PATIENT)
 afterAll(opened.close)
-const { config, signingKeys } = await createIssuer()
+const { config, signingKeys } = await createIssuer({ session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs } })
 const plugin = oauth({
   providers: { acme: { ...CLIENT, issuer: acme.issuer }, other: { ...CLIENT, issuer: other.issuer } },
 })

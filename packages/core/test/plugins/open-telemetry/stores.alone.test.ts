@@ -9,7 +9,7 @@ import pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { channelOf } from '../../../src/database/schema/internal-tables.ts'
 import { collectTelemetry } from '../../support/collect-telemetry.ts'
-import { testPostgres } from '../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../support/postgres.ts'
 import { post } from '../../support/requests.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { until } from '../../support/until.ts'
@@ -27,7 +27,9 @@ const URLS = {
 
 /** Opens a node of the database at a URL, and closes it at the end of the test. */
 async function openNode(url: string) {
-  const database = url.startsWith('file:') ? await openSqlite(url) : await openPostgres(url, { poolSize: 2 })
+  const database = url.startsWith('file:')
+    ? await openSqlite(url)
+    : await openPostgres(url, { ...PATIENT, poolSize: 2 })
   onTestFinished(database.close)
   const { handler, database: observed } = await createAuth(definition, database, { pruneEverySeconds: 0 })
   const { sessions, revocations } = database
