@@ -12,7 +12,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod/mini'
-import { testPostgres } from '../support/postgres.ts'
+import { PATIENT, testPostgres } from '../support/postgres.ts'
 import { get, post } from '../support/requests.ts'
 import { startProxy } from '../support/tcp-proxy.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -60,7 +60,7 @@ const read = defineEndpoint({
 async function serve(database: Parameters<typeof createAuth>[1]) {
   const failures: AuthFailure[] = []
   const onFailure = (failure: AuthFailure) => void failures.push(failure)
-  const config = { ...app.config, onFailure, lookupTimeoutMs: 5_000 }
+  const config = { ...app.config, onFailure, lookupTimeoutMs: 30_000 }
   const definition = { ...app.definition, config, plugins: [{ id: 'test', endpoints: { write, read } }] }
   const auth = await createAuth(definition, database, { pruneEverySeconds: 0 })
   onTestFinished(() => auth.close())
@@ -212,7 +212,10 @@ describe('PostgreSQL', () => {
   async function open(options?: PostgresOptions) {
     const url = await server.createDatabase(`app_${crypto.randomUUID().replaceAll('-', '')}`)
     const proxy = await startProxy(server.port)
-    const database = await openPostgres(url.replace(`:${server.port}/`, `:${proxy.port}/`), options)
+    const database = await openPostgres(url.replace(`:${server.port}/`, `:${proxy.port}/`), {
+      ...PATIENT,
+      ...options,
+    })
     onTestFinished(database.close)
     const client = new pg.Client(url)
     await client.connect()
@@ -230,7 +233,7 @@ describe('PostgreSQL', () => {
   })
 
   test('checks that wait for a lock hold one connection', async () => {
-    const { database, client } = await open()
+    const { database, client } = await open({ statementTimeoutMs: 30_000 })
     const { auth } = await serve(database)
     await client.query('begin; lock table sallyport.audit')
     const waiting = async () => (await client.query('select from pg_locks where not granted')).rowCount
@@ -248,12 +251,14 @@ describe('PostgreSQL', () => {
   test('a deadlock with a migration of the app, outside a transaction', async () => {
     const { database, client } = await open()
     const { auth, failures } = await serve(database)
-    // The server then aborts the read.
+    // The server then aborts the read, unless it has waited for a second before that.
     await client.query("set deadlock_timeout = '10s'; begin; lock table account")
-    const reading = auth.handler(get('/read'))
-    await until(async () => (await client.query('select from pg_locks where not granted')).rowCount === 1)
-    await client.query('lock table "user"; rollback')
-    const response = await reading
+    const locked = client.query(`do $$ begin
+      while not exists (select from pg_locks where not granted) loop perform pg_sleep(0.001); end loop;
+      lock table "user";
+    end $$; rollback`)
+    const response = await auth.handler(get('/read'))
+    await locked
     expect([response.status, await response.json()]).toMatchObject([503, { code: 'SESSIONS_UNAVAILABLE' }])
     expect(failures).toMatchObject([{ code: 'DATABASE_LOCKED', path: '/read' }])
   })

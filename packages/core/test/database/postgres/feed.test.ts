@@ -4,7 +4,7 @@ import { openPostgres } from '@sallyport/core/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type OpenDatabase, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
-import { testPostgres } from '../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../support/postgres.ts'
 import { literal, storeSession, takeLog } from '../../support/stored-sessions.ts'
 import { startProxy } from '../../support/tcp-proxy.ts'
 import { until } from '../../support/until.ts'
@@ -198,7 +198,7 @@ describe('a disconnected listener', () => {
   /** Opens the database through a proxy, and listens. */
   async function openThroughProxy() {
     const proxy = await startProxy(server.port)
-    const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
+    const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), PATIENT)
     onTestFinished(opened.close)
     await listeners(3, opened)
     const pid = (await listenerPids()).at(-1)
@@ -278,7 +278,7 @@ describe('a server that accepts the listener but rejects a statement', () => {
       return Reflect.apply(query, this, args)
     })
     onTestFinished(() => spy.mockRestore())
-    const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
+    const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), PATIENT)
     onTestFinished(opened.close)
     const before = proxy.attempts
     await sleep(ms)
@@ -296,9 +296,7 @@ describe('a server that accepts the listener but rejects a statement', () => {
 
 test('a change made before the listener connects still arrives', async () => {
   const proxy = await startProxy(server.port)
-  const opening = openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), {
-    connectTimeoutMs: 15_000,
-  })
+  const opening = openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), PATIENT)
   await until(() => proxy.attempts >= 1)
   const opened = await opening
   onTestFinished(opened.close)
@@ -313,7 +311,7 @@ test('a change made before the listener connects still arrives', async () => {
 
 test('publishes 20,000 missed entries over many turns', async () => {
   const proxy = await startProxy(server.port)
-  const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
+  const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), PATIENT)
   onTestFinished(opened.close)
   await listeners(3, opened)
   const listening = listen(opened, ada)
@@ -350,7 +348,7 @@ test("a forged notification doesn't hide the change with its number", async () =
 })
 
 test('publishes nothing and keeps no connection after it is closed', async () => {
-  const closed = await openPostgres(database.url)
+  const closed = await openPostgres(database.url, PATIENT)
   await listeners(3, closed)
   const listener = listen(closed, ada)
   await closed.close()
@@ -361,7 +359,7 @@ test('publishes nothing and keeps no connection after it is closed', async () =>
 })
 
 test('closes only after the current read of the log', async () => {
-  const closed = await openPostgres(database.url)
+  const closed = await openPostgres(database.url, PATIENT)
   await listeners(3, closed)
   const ofClosed = (await listenerPids()).at(-1)
   const locker = await connectByHand()
@@ -380,7 +378,7 @@ test('closes only after the current read of the log', async () => {
 
 test('leaves no connection if it is closed while it connects', async () => {
   const proxy = await startProxy(server.port)
-  const closed = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`))
+  const closed = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), PATIENT)
   await listeners(3, closed)
   const before = proxy.attempts
   proxy.hold()

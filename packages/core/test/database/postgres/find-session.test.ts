@@ -5,10 +5,10 @@ import { isAuthError, isReady, type SessionKey } from '@sallyport/core'
 import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
 import { createTestAuth } from '@sallyport/core/testing'
 import pg from 'pg'
-import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { postgresKind } from '../../support/database-kinds.ts'
 import { startPostgres } from '../../support/embedded-postgres.ts'
-import { testPostgres } from '../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../support/postgres.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 import { literal, storeSession } from '../../support/stored-sessions.ts'
 import { startProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
@@ -16,12 +16,12 @@ import { until } from '../../support/until.ts'
 
 const server = await testPostgres()
 const { create } = postgresKind(server)
-const { config, close } = await createTestAuth()
+const { config, close } = await createTestAuth({ session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs } })
 afterAll(close)
 
 const database = await create()
 // Creates the tables, and leaves no open lookup connections.
-await (await openPostgres(database.url)).close()
+await (await openPostgres(database.url, PATIENT)).close()
 let ada: SessionKey
 let bob: SessionKey
 beforeEach(async () => {
@@ -42,7 +42,7 @@ async function open(options?: PostgresOptions, url = database.url, port = server
   if (port === server.port) await until(async () => (await lookupPids()).length === 0)
   const query = vi.spyOn(pg.Client.prototype, 'query')
   onTestFinished(() => query.mockRestore())
-  const opened = await openPostgres(url.replace(`:${port}/`, `:${proxy.port}/`), options)
+  const opened = await openPostgres(url.replace(`:${port}/`, `:${proxy.port}/`), { ...PATIENT, ...options })
   onTestFinished(opened.close)
   if (port === server.port) await until(async () => (await lookupPids()).length === 2)
   query.mockClear()
@@ -121,7 +121,7 @@ describe('lookups', () => {
   test('read one session each, in parallel on the pool, with a batch size of 1', async () => {
     const query = vi.spyOn(pg.Client.prototype, 'query')
     onTestFinished(() => query.mockRestore())
-    const opened = await openPostgres(database.url, { lookupBatchSize: 1, poolSize: 3 })
+    const opened = await openPostgres(database.url, { ...PATIENT, lookupBatchSize: 1, poolSize: 3 })
     onTestFinished(opened.close)
     query.mockClear()
     const release = (await lockSessions()).release
@@ -178,6 +178,10 @@ test('dates are read to the millisecond, which a float of seconds may miss', asy
 })
 
 describe('a lookup that takes too long', () => {
+  // Time moves only when a test advances it.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterEach(() => void vi.useRealTimers())
+
   test('is 503, and later lookups use the standby', async () => {
     const { find, sent } = await open({ lookupTimeoutMs: 400 })
     const pids = await lookupPids()
@@ -186,8 +190,9 @@ describe('a lookup that takes too long', () => {
     onTestFinished(() => void process.kill(stuck, 'SIGCONT'))
     const timedOut = outcome(find(ada))
     const asLong = outcome(find(bob))
-    await sleep(200)
+    vi.advanceTimersByTime(200)
     const later = [ada, bob].map((key) => outcome(find(key)))
+    vi.advanceTimersByTime(201)
     expect(await timedOut).toBe('SESSIONS_UNAVAILABLE')
     expect(await Promise.all(later)).toEqual([ada.sessionId, bob.sessionId])
     // A lookup that waited just as long also timed out, and is not sent.
@@ -200,9 +205,10 @@ describe('a lookup that takes too long', () => {
   })
 
   test('because of a lock is 503, and lookups return once the lock is released', async () => {
-    const { find } = await open({ lookupTimeoutMs: 150, statementTimeoutMs: 400 })
+    const { find } = await open({ lookupTimeoutMs: 150 })
     const lock = await lockSessions()
     const lookups = [ada, bob, ada].map((key) => outcome(find(key)))
+    vi.advanceTimersByTime(151)
     expect(await Promise.all(lookups)).toEqual(Array(3).fill('SESSIONS_UNAVAILABLE'))
     await lock.release()
     await until(async () => (await outcome(find(ada))) === ada.sessionId)

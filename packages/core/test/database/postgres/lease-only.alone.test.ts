@@ -7,6 +7,7 @@ import { testPostgres } from '../../support/postgres.ts'
 import { startQuietProxy } from '../../support/quiet-proxy.ts'
 import { literal, storeSession } from '../../support/stored-sessions.ts'
 import { startProxy } from '../../support/tcp-proxy.ts'
+import { until } from '../../support/until.ts'
 
 const server = await testPostgres()
 const { create } = postgresKind(server)
@@ -18,14 +19,23 @@ beforeEach(async () => {
   ada = await storeSession(database)
 })
 
+const LOOKUP_TIMEOUT_MS = 500
+/** Timeouts end only when a test advances the time. */
+const FAKED = ['performance', 'setTimeout', 'clearTimeout'] as const
+
+function fakeTimers(toFake: readonly (typeof FAKED)[number][], finish = onTestFinished) {
+  vi.useFakeTimers({ toFake: [...toFake] })
+  finish(() => void vi.useRealTimers())
+}
+
 /** Opens the database behind a proxy that drops notifications. */
-async function openQuietly({ lookupTimeoutMs = 500, finish = onTestFinished } = {}) {
+async function openQuietly({ finish = onTestFinished } = {}) {
   const warnings: string[] = []
   const warn = vi.spyOn(console, 'warn').mockImplementation((text) => void warnings.push(text))
   finish(() => warn.mockRestore())
   const proxy = await startQuietProxy(database.url)
   finish(proxy.close)
-  const opened = await openPostgres(proxy.url, { lookupTimeoutMs })
+  const opened = await openPostgres(proxy.url, { lookupTimeoutMs: LOOKUP_TIMEOUT_MS })
   finish(opened.close)
   return { proxy, opened, warnings }
 }
@@ -36,6 +46,8 @@ const remove = ({ sessionId }: SessionKey) =>
 describe('a node whose notifications are not delivered', () => {
   let node: Awaited<ReturnType<typeof openQuietly>>
   beforeAll(async () => {
+    // The heartbeats are real.
+    fakeTimers(['performance'], afterAll)
     node = await openQuietly({ finish: afterAll })
     await eventually(() => expect(node.warnings).toHaveLength(1))
   })
@@ -79,6 +91,7 @@ test.each([
   ['triggers', 'drop trigger sallyport_session_deleted on session'],
   ['the log', 'drop table sallyport.revocation_log cascade'],
 ])('without %s, a lookup still sees every commit', async (_name, statement) => {
+  fakeTimers(['performance'])
   const { opened } = await openQuietly()
   await database.run(statement)
   await remove(ada)
@@ -86,25 +99,38 @@ test.each([
 })
 
 test('no delivery is expected from a connection that has ended: an outage is no reason for a warning', async () => {
-  // Longer than a start on a busy machine.
-  const { proxy, opened, warnings } = await openQuietly({ lookupTimeoutMs: 2_000 })
+  fakeTimers(FAKED)
+  const { proxy, opened, warnings } = await openQuietly()
+  await until(() => proxy.dropped > 0)
   proxy.close()
   await expect(async () => opened.sessions.findSession(ada)).rejects.toThrow()
-  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  await until(() => opened.revocations.failures?.current?.code === 'FEED_DOWN')
+  await vi.advanceTimersByTimeAsync(2 * LOOKUP_TIMEOUT_MS)
   expect(warnings).toEqual([])
 })
 
 test('no delivery is expected from a server that hangs either', async () => {
   const warn = vi.spyOn(console, 'warn')
   onTestFinished(() => warn.mockRestore())
+  fakeTimers(FAKED)
   const proxy = await startProxy(server.port)
   const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), {
-    lookupTimeoutMs: 500,
+    lookupTimeoutMs: LOOKUP_TIMEOUT_MS,
   })
   onTestFinished(opened.close)
+  // The delivery was tested before this change.
+  const listening = `select from pg_stat_activity where application_name = 'sallyport-listen' and state = 'idle'
+    and query like '%revocation_log%' and datname = current_database()`
+  await until(async () => (await database.rows(listening)).length === 1)
+  const bob = await storeSession(database)
+  const listener = vi.fn<() => void>()
+  onTestFinished(opened.revocations.subscribe(bob, listener))
+  await remove(bob)
+  await until(() => listener.mock.calls.length > 0)
   expect(await opened.sessions.findSession(ada)).not.toBeNull()
   proxy.pauseAnswers()
-  // A heartbeat and its timeout.
-  await new Promise((resolve) => setTimeout(resolve, 6_500))
+  // A heartbeat, and its timeout.
+  await vi.advanceTimersByTimeAsync(5_000)
+  await vi.advanceTimersByTimeAsync(3 * LOOKUP_TIMEOUT_MS)
   expect(warn).not.toHaveBeenCalled()
 })
