@@ -3,7 +3,7 @@ import { openPostgres, openPostgresStore, type PostgresOptions } from '@sallypor
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { testPostgres } from './support/postgres.ts'
+import { PATIENT, testPostgres } from './support/postgres.ts'
 import { reasonOf } from './support/reason-of.ts'
 import { storeSession } from './support/stored-sessions.ts'
 import { startProxy } from './support/tcp-proxy.ts'
@@ -13,7 +13,10 @@ const server = await testPostgres()
 const url = await server.createDatabase('app')
 
 async function open(options?: PostgresOptions, at = url) {
-  const database = await openPostgres<{ note: { id: number; text: string | null } }>(at, options)
+  const database = await openPostgres<{ note: { id: number; text: string | null } }>(at, {
+    ...PATIENT,
+    ...options,
+  })
   onTestFinished(database.close)
   return database
 }
@@ -69,8 +72,8 @@ describe("reports why a database can't be opened", () => {
     ['a wrong password', () => url.replace(':postgres@', ':wrong@'), 'password authentication'],
     ['a closed port', () => url.replace(`:${server.port}/`, ':1/'), 'ECONNREFUSED'],
   ])('%s', async (_name, wrong, message) => {
-    await expect(openPostgres(wrong())).rejects.toThrow(message)
-    await expect(openPostgresStore(wrong(), { mapping: {} })).rejects.toThrow(message)
+    await expect(openPostgres(wrong(), PATIENT)).rejects.toThrow(message)
+    await expect(openPostgresStore(wrong(), { ...PATIENT, mapping: {} })).rejects.toThrow(message)
   })
 
   test("a server that doesn't respond", async () => {
@@ -84,9 +87,9 @@ describe("reports why a database can't be opened", () => {
     const broken = await server.createDatabase('broken')
     const hand = await connectByHand(broken)
     await hand.query('create table account (id text)')
-    await expect(openPostgres(broken)).rejects.toThrow('account')
+    await expect(openPostgres(broken, PATIENT)).rejects.toThrow('account')
     await until(async () => (await connections(hand)).length === 0)
-    await expect(openPostgresStore(broken, { mapping: {} })).rejects.toThrow('mapping')
+    await expect(openPostgresStore(broken, { ...PATIENT, mapping: {} })).rejects.toThrow('mapping')
     await until(async () => (await connections(hand)).length === 0)
   })
 })

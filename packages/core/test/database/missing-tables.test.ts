@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { createIssuer } from '../support/create-issuer.ts'
 import { closeLater, databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
+import { PATIENT } from '../support/postgres.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
 import { literal, takeLog } from '../support/stored-sessions.ts'
 import { until } from '../support/until.ts'
@@ -141,7 +142,7 @@ describe.each(await databaseKinds({}, { poolSize: 2 }))('$name', ({ name, create
         .length > 0
     const repaired = node.db.selectFrom('sallyport.audit').select('id').execute()
     await until(waiting('true'))
-    const starting = openPostgres(`${server.url}?application_name=start`).then(closeLater)
+    const starting = openPostgres(`${server.url}?application_name=start`, PATIENT).then(closeLater)
     await until(waiting("application_name = 'start'"))
     await server.run('select pg_advisory_unlock(1)')
     expect(await repaired).toEqual([])

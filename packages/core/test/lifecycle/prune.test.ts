@@ -11,6 +11,7 @@ import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from
 import type { PruneOptions, PruneReport } from '../../src/lifecycle/prune.ts'
 import { prune } from '../../src/lifecycle/prune.ts'
 import { closeLater, databaseKinds } from '../support/database-kinds.ts'
+import { PATIENT } from '../support/postgres.ts'
 import { collectRevocations } from '../support/revocations.ts'
 import { storeSession } from '../support/stored-sessions.ts'
 
@@ -252,7 +253,7 @@ describe('in PostgreSQL, without waiting for a transaction of the app, which cou
     const url = Object.assign(new URL(database.url), { username: 'pruner', password: 'pruner' })
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
-    const pruner = closeLater(await openPostgres(url.href, { migrate: false }))
+    const pruner = closeLater(await openPostgres(url.href, { ...PATIENT, migrate: false }))
     expect(await prune(pruner, { now: new Date() })).toMatchObject({ 'sallyport.audit': 1 })
   })
 })

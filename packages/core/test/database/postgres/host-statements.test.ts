@@ -4,7 +4,7 @@ import type { AddedColumns } from '@sallyport/core/auth'
 import { openPostgres, openPostgresStore, type StoreMapping } from '@sallyport/core/postgres'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type OpenStore, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
-import { testPostgres } from '../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../support/postgres.ts'
 import { inHours, literal, takeLog } from '../../support/stored-sessions.ts'
 import { until } from '../../support/until.ts'
 
@@ -359,7 +359,7 @@ describe('without the rights to create our schema', () => {
   test('a store runs on leases, counts in memory, and names the grants', async () => {
     const { url, app } = await createRole('guest_app', 'select, update, delete')
     warn.mockClear()
-    const guest = await openPostgresStore(url, { mapping: MAPPING })
+    const guest = await openPostgresStore(url, { ...PATIENT, mapping: MAPPING })
     const [{ name } = {}] = await app.rows('select current_database() as name')
     const messages = warn.mock.calls.map(([text]) => String(text)).filter((text) => text.includes('grant'))
     expect(messages).toHaveLength(1)
@@ -376,7 +376,7 @@ describe('without the rights to create our schema', () => {
     // The statements in the message are enough.
     for (const statement of messages[0]?.match(/grant [^;]+/g) ?? []) await app.run(statement)
     warn.mockClear()
-    const host = await openPostgresStore(url, { mapping: MAPPING })
+    const host = await openPostgresStore(url, { ...PATIENT, mapping: MAPPING })
     onTestFinished(host.close)
     expect(warn.mock.calls.filter(([text]) => String(text).includes('grant'))).toEqual([])
     await app.run(`delete from session where id = 's1'`)
@@ -385,7 +385,7 @@ describe('without the rights to create our schema', () => {
 
   test('a database of ours is rejected with the grant it needs', async () => {
     const { url, app } = await createRole('guest_own', 'select')
-    const opening = openPostgres(url)
+    const opening = openPostgres(url, PATIENT)
     await expect(opening).rejects.toThrow(ConfigurationError)
     const [{ name } = {}] = await app.rows('select current_database() as name')
     await expect(opening).rejects.toThrow(`grant create on database ${name} to guest_own`)
@@ -399,8 +399,8 @@ describe('without the rights to create our schema', () => {
     url.username = 'guest_tables'
     url.password = 'secret'
     const missing = async (session: AddedColumns['session'] = {}) => {
-      const opening = openPostgres(url.href, { columns: { user: {}, session } }).then((database) =>
-        database.close(),
+      const opening = openPostgres(url.href, { ...PATIENT, columns: { user: {}, session } }).then(
+        (database) => database.close(),
       )
       const error = await opening.catch((error: unknown) => error)
       const statements =

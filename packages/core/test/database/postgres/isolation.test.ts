@@ -8,7 +8,7 @@ import type { AuthTransaction } from '../../../src/database/session-database.ts'
 import { lockUser } from '../../../src/lifecycle/locked-sessions.ts'
 import { setPassword } from '../../../src/plugins/email-password/accounts.ts'
 import { hashPassword } from '../../../src/plugins/email-password/password.ts'
-import { testPostgres } from '../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../support/postgres.ts'
 import { startPostgresAuth } from '../../support/postgres-auth.ts'
 import { POSTGRES_CLIENTS } from '../../support/postgres-clients.ts'
 import { post } from '../../support/requests.ts'
@@ -47,7 +47,7 @@ test.each(Object.entries(CLIENTS))('transactions with %s are read committed', as
   const url = await server.createDatabase(`app_${databases++}`)
   const { client, end } = connect(url)
   onTestFinished(() => end())
-  const opened = await openPostgres({ pool: client })
+  const opened = await openPostgres({ pool: client }, PATIENT)
   onTestFinished(opened.close)
   const level = sql<{ level: string }>`select current_setting('transaction_isolation') as level`
   const levelIn = async (db: AuthKysely) => (await level.execute(db)).rows[0]?.level

@@ -4,7 +4,7 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createIssuer } from '../../support/create-issuer.ts'
 import { closeLater, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
-import { testPostgres } from '../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../support/postgres.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 
 const kind = postgresKind(await testPostgres())
@@ -24,7 +24,7 @@ async function makeReadOnly({ url, run }: TestDatabase): Promise<void> {
 }
 
 async function start(database: TestDatabase) {
-  const opened = closeLater(await openPostgres(database.url, { columns }))
+  const opened = closeLater(await openPostgres(database.url, { ...PATIENT, columns }))
   const auth = await createAuth(definition, opened, { pruneEverySeconds: 0 })
   onTestFinished(() => auth.close())
   return { auth, sessions: opened.sessions }

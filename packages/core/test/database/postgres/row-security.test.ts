@@ -3,7 +3,7 @@ import { openPostgres, openPostgresStore } from '@sallyport/core/postgres'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { postgresKind } from '../../support/database-kinds.ts'
-import { testPostgres } from '../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../support/postgres.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 
@@ -82,12 +82,12 @@ const SOURCES = [
 
 describe.each(SOURCES)('with %s', (name, sourceOf) => {
   async function open(role = 'app') {
-    const opened = await openPostgres(sourceOf(role))
+    const opened = await openPostgres(sourceOf(role), PATIENT)
     onTestFinished(opened.close)
     return opened.sessions
   }
   async function openStore(role = 'app') {
-    const { sessions, close } = await openPostgresStore(sourceOf(role), { mapping: MAPPING })
+    const { sessions, close } = await openPostgresStore(sourceOf(role), { ...PATIENT, mapping: MAPPING })
     onTestFinished(close)
     return sessions
   }

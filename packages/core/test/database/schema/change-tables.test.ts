@@ -1,20 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigurationError } from '@sallyport/core'
 import type { AuthPlugin } from '@sallyport/core/auth'
-import { openPostgres } from '@sallyport/core/postgres'
+import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { lockSettings } from '../../../src/database/schema/change-tables.ts'
 import { migratePlugins } from '../../../src/database/schema/prepare-tables.ts'
 import { closeLater, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
-import { testPostgres } from '../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../support/postgres.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 import { until } from '../../support/until.ts'
 
 const kind = postgresKind(await testPostgres(), { poolSize: 2 })
 
 /** Two attempts. */
-const OPTIONS = { statementTimeoutMs: 2_000 }
+const OPTIONS = { ...PATIENT, statementTimeoutMs: 2_000 }
+/** Many attempts. */
+const PERSISTENT = { ...PATIENT, statementTimeoutMs: 60_000 }
 const columns = { user: { locale: { type: 'text' } }, session: {} } as const
 
 const shapes: AuthPlugin = {
@@ -40,13 +42,13 @@ const waiting = async ({ rows }: TestDatabase) =>
 const CHANGES = [
   [
     'a start with a new column',
-    async ({ url }) => closeLater(await openPostgres(url, { ...OPTIONS, columns })),
+    async ({ url }, options) => closeLater(await openPostgres(url, { ...options, columns })),
   ],
   [
     'a plugin that changes a table',
-    async ({ url }) => migratePlugins([shapes], closeLater(await openPostgres(url, OPTIONS))),
+    async ({ url }, options) => migratePlugins([shapes], closeLater(await openPostgres(url, options))),
   ],
-] satisfies [string, (database: TestDatabase) => Promise<unknown>][]
+] satisfies [string, (database: TestDatabase, options: PostgresOptions) => Promise<unknown>][]
 
 describe.each(CHANGES)('%s, while a transaction has read the tables', (_name, change) => {
   async function setUp() {
@@ -60,7 +62,7 @@ describe.each(CHANGES)('%s, while a transaction has read the tables', (_name, ch
   test('gives up with the statement that finds it, and lookups go on', async () => {
     const { database, find } = await setUp()
     let isOver = false
-    const changing = change(database).finally(() => {
+    const changing = change(database, OPTIONS).finally(() => {
       isOver = true
     })
     changing.catch(() => {})
@@ -74,7 +76,7 @@ describe.each(CHANGES)('%s, while a transaction has read the tables', (_name, ch
 
   test('succeeds if that ends between two attempts', async () => {
     const { database, end } = await setUp()
-    const changing = change(database)
+    const changing = change(database, PERSISTENT)
     await until(async () => (await waiting(database)) > 0)
     await until(async () => (await waiting(database)) === 0)
     await end()
@@ -97,14 +99,11 @@ async function createTables(): Promise<TestDatabase> {
   return database
 }
 
-/** Many attempts. */
-const PATIENT = { statementTimeoutMs: 60_000 }
-
 test('with new columns in both tables, a change that waits for one table locks nobody out of the other', async () => {
   const database = await createTables()
   const writer = await beginWith(database, 'update session set remembered = true')
   const both = { ...columns, session: { theme: { type: 'text' } } } as const
-  const opening = openPostgres(database.url, { ...PATIENT, columns: both })
+  const opening = openPostgres(database.url, { ...PERSISTENT, columns: both })
   opening.catch(() => {})
   await until(async () => (await waiting(database)) > 0)
   await writer.query(`set local lock_timeout = 100; update "user" set name = 'Ada'; commit`)
@@ -159,7 +158,7 @@ describe('with a lock_timeout of the role', () => {
   test('a change waits no longer than statements of the app, which wait for the change', async () => {
     const database = await createTablesOfRole('300ms')
     const reader = await beginWith(database, 'select from "user"')
-    const opening = openPostgres(database.url, { ...PATIENT, columns })
+    const opening = openPostgres(database.url, { ...PERSISTENT, columns })
     opening.catch(() => {})
     const app = await beginWith(database, 'commit')
     for (let waited = 0; waited < 3; waited++) {
@@ -175,10 +174,12 @@ describe('with a lock_timeout of the role', () => {
   test('a process still waits for another that changes tables', async () => {
     const database = await createTablesOfRole('1ms')
     const other = await beginWith(database, 'select pg_advisory_xact_lock(7255301)')
-    const opening = openPostgres(database.url, { ...OPTIONS, columns })
+    const opening = openPostgres(database.url, { ...PERSISTENT, columns })
     opening.catch(() => {})
-    // Longer than both attempts wait for a table.
-    await other.query('select pg_sleep(1.6)')
+    // Longer than an attempt waits for a table.
+    const longWaits = `select from pg_locks where locktype = 'advisory'
+      and waitstart < clock_timestamp() - interval '100 ms'`
+    await until(async () => (await database.rows(longWaits)).length > 0)
     await other.query('commit')
     closeLater(await opening)
   })

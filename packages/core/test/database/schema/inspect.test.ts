@@ -7,6 +7,7 @@ import { postgresTypes, sqliteTypes } from '../../../src/database/schema/migrati
 import { watchDatabase } from '../../../src/database/watch-database.ts'
 import { closeLater, databaseKinds, type TestDatabase } from '../../support/database-kinds.ts'
 import { eventually } from '../../support/eventually.ts'
+import { PATIENT } from '../../support/postgres.ts'
 
 const SESSION_TRIGGERS = ['changed', 'deleted', 'truncated'].map((event) => `sallyport_session_${event}`)
 
@@ -158,7 +159,7 @@ describe('the inspection of functions in PostgreSQL', () => {
     },
   ])('a function that is $fault is reported, and repaired at the start', async ({ sql, problems }) => {
     const { url, run } = await kinds[1].create()
-    const open = async () => closeLater(await openPostgres(url, { schema: 'auth_internal' }))
+    const open = async () => closeLater(await openPostgres(url, { ...PATIENT, schema: 'auth_internal' }))
     const { db } = await open()
     expect(await inspect(db, expected)).toEqual([])
     await run(sql)
@@ -170,7 +171,7 @@ describe('the inspection of functions in PostgreSQL', () => {
 
   test('a trigger that does not fire is reported as missing', async () => {
     const { url, run } = await kinds[1].create()
-    const { db } = closeLater(await openPostgres(url, { schema: 'auth_internal' }))
+    const { db } = closeLater(await openPostgres(url, { ...PATIENT, schema: 'auth_internal' }))
     await run('alter table session enable replica trigger auth_internal_session_changed')
     expect(await inspect(db, expected)).toMatchObject([
       { problem: 'The trigger auth_internal_session_changed on session is missing.' },

@@ -2,6 +2,7 @@ import { ConfigurationError } from '@sallyport/core'
 import { openPostgres, openPostgresStore } from '@sallyport/core/postgres'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { databaseKinds } from '../../support/database-kinds.ts'
+import { PATIENT } from '../../support/postgres.ts'
 import { literal, storeSession, takeLog } from '../../support/stored-sessions.ts'
 import { until } from '../../support/until.ts'
 
@@ -58,14 +59,14 @@ describe('PostgreSQL', () => {
 
   test('puts internal tables into the configured schema, and none into the default one', async () => {
     const { url, rows } = await create()
-    const opened = await openPostgres(url, { schema: 'auth_internal' })
+    const opened = await openPostgres(url, { ...PATIENT, schema: 'auth_internal' })
     onTestFinished(opened.close)
     expect(await opened.limits.consume('k', LIMIT)).toBeNull()
     await opened.db.deleteFrom('sallyport.audit').execute()
     const schemas = await rows(`select distinct table_schema as name from information_schema.tables
       where table_name in ('audit', 'rate_limit', 'migration', 'revocation_log', 'service_token')`)
     expect(schemas).toEqual([{ name: 'auth_internal' }])
-    const again = await openPostgres(url, { schema: 'auth_internal' })
+    const again = await openPostgres(url, { ...PATIENT, schema: 'auth_internal' })
     onTestFinished(again.close)
     expect(again.migrations.applied).toEqual([])
   })
@@ -89,7 +90,7 @@ describe('PostgreSQL', () => {
     const stores = []
     for (const [index, schema] of ['first_app', 'second_app'].entries()) {
       const mapping = { session: { columns: { lastAuthenticatedAt: 'createdAt' } } }
-      const store = await openPostgresStore(database.url, { mapping, schema })
+      const store = await openPostgresStore(database.url, { ...PATIENT, mapping, schema })
       onTestFinished(store.close)
       onTestFinished(store.revocations.subscribe({ sessionId, userId }, () => listeners[index]?.()))
       stores.push(store)

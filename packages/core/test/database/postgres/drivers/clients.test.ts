@@ -15,7 +15,7 @@ import { eventually } from '../../../support/eventually.ts'
 import { startNeonHttpStub } from '../../../support/neon-http-stub.ts'
 import { PGBOUNCER, startPgBouncer } from '../../../support/pgbouncer.ts'
 import { createPglite } from '../../../support/pglite.ts'
-import { testPostgres } from '../../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../../support/postgres.ts'
 import { POSTGRES_CLIENTS } from '../../../support/postgres-clients.ts'
 import { reasonOf } from '../../../support/reason-of.ts'
 import { literal, storeSession } from '../../../support/stored-sessions.ts'
@@ -58,7 +58,7 @@ test('an unknown client is rejected, naming the clients that work', async () => 
 test('the client of neon() is rejected by the types of openPostgres', async () => {
   const pool = neon('postgres://user:password@db.example.com/app')
   // @ts-expect-error it has no transactions
-  const open = () => openPostgres({ pool })
+  const open = () => openPostgres({ pool }, PATIENT)
   expect(open).toBeTypeOf('function')
 })
 
@@ -68,7 +68,7 @@ describe.each(Object.entries(POSTGRES_CLIENTS).filter(([name]) => !name.includes
     test('is used for lookups and statements, delivers revocations, and stays open', async () => {
       const { client: pool, end } = connect(database.url)
       onTestFinished(() => end())
-      const opened = await openPostgres({ pool })
+      const opened = await openPostgres({ pool }, PATIENT)
       const listener = vi.fn<() => void>()
       onTestFinished(opened.revocations.subscribe(ada, listener))
       expect(await opened.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
@@ -78,7 +78,7 @@ describe.each(Object.entries(POSTGRES_CLIENTS).filter(([name]) => !name.includes
       await eventually(() => expect(listener).toHaveBeenCalled())
       await opened.close()
       expect(await reasonOf(Promise.resolve(opened.sessions.findSession(ada)))).toBe('SESSIONS_UNAVAILABLE')
-      const again = await openPostgres({ pool })
+      const again = await openPostgres({ pool }, PATIENT)
       onTestFinished(again.close)
       expect(await again.sessions.findSession(ada)).toBeNull()
     })
@@ -87,7 +87,7 @@ describe.each(Object.entries(POSTGRES_CLIENTS).filter(([name]) => !name.includes
       const fresh = await create()
       const { client: pool, end } = connect(fresh.url)
       onTestFinished(() => end())
-      const nodes = await Promise.all(Array.from({ length: 3 }, () => openPostgres({ pool })))
+      const nodes = await Promise.all(Array.from({ length: 3 }, () => openPostgres({ pool }, PATIENT)))
       for (const { close } of nodes) onTestFinished(close)
       // By now, the pool has several connections, and gives each statement another one.
       const plugins = await Promise.all(nodes.map((node) => migratePlugins([emailPassword()], node)))
@@ -108,7 +108,7 @@ test('opening a new database prints no notices, which `postgres` logs by default
   const notices: unknown[] = []
   const pool = postgres((await create()).url, { max: 4, onnotice: ({ message }) => notices.push(message) })
   onTestFinished(() => pool.end())
-  const node = await openPostgres({ pool })
+  const node = await openPostgres({ pool }, PATIENT)
   onTestFinished(node.close)
   await migratePlugins([emailPassword()], node)
   expect(notices).toEqual([])
@@ -117,7 +117,7 @@ test('opening a new database prints no notices, which `postgres` logs by default
 test('PGlite delivers revocations, rolls a failed transaction back, and is read committed', async () => {
   const pool = await createPglite()
   await pool.exec(`set default_transaction_isolation = 'repeatable read'`)
-  const opened = await openPostgres({ pool })
+  const opened = await openPostgres({ pool }, PATIENT)
   const run = async (sql: string) => void (await pool.exec(sql))
   const eve = await storeSession({ run })
   const listener = vi.fn<() => void>()
@@ -148,7 +148,7 @@ test('PGlite delivers revocations, rolls a failed transaction back, and is read 
 
 test('a pool of one connection is not held by LISTEN: the node warns, and calls work', async () => {
   const warnings = silenceWarnings()
-  const opened = await openPostgres({ pool: appPool({ max: 1 }) })
+  const opened = await openPostgres({ pool: appPool({ max: 1 }) }, PATIENT)
   onTestFinished(opened.close)
   expect(await opened.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
   await eventually(() => expect(warnings()).toEqual([expect.stringContaining('at least two connections')]))
@@ -176,7 +176,7 @@ test.each([
 ] as const)('lookups with %s are prepared once', async (_name, connect) => {
   silenceWarnings()
   const { pool, prepared } = connect()
-  const opened = await openPostgres({ pool })
+  const opened = await openPostgres({ pool }, PATIENT)
   onTestFinished(opened.close)
   for (let i = 0; i < 3; i++) await opened.sessions.findSession(ada)
   expect(await prepared()).toEqual([{ count: 1 }])
@@ -185,7 +185,7 @@ test.each([
 test("a transaction that the app left open isn't used: its lookups would find revoked sessions", async () => {
   silenceWarnings()
   const pool = appPool({ max: 1 })
-  const opened = await openPostgres({ pool })
+  const opened = await openPostgres({ pool }, PATIENT)
   onTestFinished(opened.close)
   const client = await pool.connect()
   await client.query('begin isolation level repeatable read')
@@ -220,7 +220,7 @@ describe('settings of the app that change how values are read', () => {
       onTestFinished(() => pg.types.setTypeParser(type, parser))
     }
     for (const source of [database.url, { pool: appPool() }]) {
-      const { sessions, close } = await openPostgres(source)
+      const { sessions, close } = await openPostgres(source, PATIENT)
       onTestFinished(close)
       expect(await sessions.findSession(ada)).toMatchObject({ id: ada.sessionId, version: 1 })
       const token = await sessions.findToken(ada.sessionId)
@@ -231,7 +231,7 @@ describe('settings of the app that change how values are read', () => {
 
 test('a connection that was killed is replaced by the pool, and lookups are retried', async () => {
   const pool = appPool({ max: 3, application_name: 'app-pool' })
-  const opened = await openPostgres({ pool })
+  const opened = await openPostgres({ pool }, PATIENT)
   onTestFinished(opened.close)
   await database.rows(
     `select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'app-pool'`,

@@ -3,7 +3,7 @@ import { Pool } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { postgresKind } from '../../../support/database-kinds.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { testPostgres } from '../../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../../support/postgres.ts'
 
 const { create } = postgresKind(await testPostgres())
 
@@ -11,7 +11,7 @@ test("the app's pool ends without waiting for the connection that listens", asyn
   const database = await create()
   await (await database.open()).close()
   const pool = new Pool({ connectionString: database.url })
-  const store = await openPostgresStore({ pool }, { mapping: {} })
+  const store = await openPostgresStore({ pool }, { ...PATIENT, mapping: {} })
   onTestFinished(store.close)
   await eventually(() => expect(pool.idleCount).toBeLessThan(pool.totalCount))
   await pool.end()
@@ -26,7 +26,7 @@ test("the app's pool ends while the connection that listens is opening", async (
     application_name: 'app',
     idleTimeoutMillis: 1,
   })
-  const store = await openPostgresStore({ pool }, { mapping: {} })
+  const store = await openPostgresStore({ pool }, { ...PATIENT, mapping: {} })
   onTestFinished(store.close)
   // Only the connection that listens is left.
   await eventually(() => expect([pool.totalCount, pool.idleCount]).toEqual([1, 0]))

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { lookupConnections } from '../../../../src/database/postgres/drivers/lookup-connections.ts'
 import { postgresKind } from '../../../support/database-kinds.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { testPostgres } from '../../../support/postgres.ts'
+import { PATIENT, testPostgres } from '../../../support/postgres.ts'
 import { storeSession } from '../../../support/stored-sessions.ts'
 
 const server = await testPostgres()
@@ -15,7 +15,7 @@ const kind = postgresKind(server)
 test("behind a pooler, another connection's statement is read with its own columns", async () => {
   const client = new pg.Client(await server.createDatabase('pooled'))
   const connections = lookupConnections(
-    { connect: async () => Object.assign(await client.connect(), { isPooled: true }), timeoutMs: 5_000 },
+    { connect: async () => Object.assign(await client.connect(), { isPooled: true }), timeoutMs: 20_000 },
     { prepare: async () => {}, onReady() {}, onOutage() {} },
   )
   onTestFinished(() => connections.close(Promise.resolve()))
@@ -54,7 +54,7 @@ test.each([
   const database = await kind.create()
   const url = new URL(database.url)
   if (isPooled) url.port = String(await hideProcessId(Number(url.port)))
-  const { sessions, close } = await openPostgres(url.href)
+  const { sessions, close } = await openPostgres(url.href, PATIENT)
   onTestFinished(close)
   const ada = await storeSession(database)
   await sessions.findSession(ada)
