@@ -1,7 +1,7 @@
 import { type Authenticated, authenticate, type FailureCode } from '@sallyport/core'
 import { openTelemetry } from '@sallyport/core/plugins/open-telemetry'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { reportFailure } from '../../../src/events/report-failure.ts'
 import { collectTelemetry } from '../../support/collect-telemetry.ts'
 import { reasonOf } from '../../support/reason-of.ts'
@@ -150,6 +150,10 @@ describe('calls over a limit are counted by limit', () => {
       },
     },
   }
+
+  // All calls are in one window.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+  afterEach(() => void vi.useRealTimers())
 
   test.each(Object.entries(CALLS))('%s', async (limit, { times, call }) => {
     const session = await auth.signIn()
