@@ -3,7 +3,7 @@ import { createAuth, defineAuth } from '@sallyport/core/auth'
 import { ENDPOINTS, SESSION_HEADER } from '@sallyport/core/internal/protocol'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { sql } from 'kysely'
-import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
 
 const auth = await createTestAuth()
@@ -199,6 +199,10 @@ describe('an invalid session gets no JWT', () => {
 })
 
 describe('the token endpoint is rate-limited', () => {
+  // All requests are in one window.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+  afterEach(() => void vi.useRealTimers())
+
   /** Starts a server with its own counters, and a signed-in browser whose secret is superseded. */
   async function start() {
     const own = await createTestAuth()
