@@ -19,7 +19,7 @@ export const NO_PGBOUNCER = 'PgBouncer is not installed. Run `apt-get install pg
 
 export type PoolMode = 'session' | 'transaction'
 
-const MAX_START_MS = 10_000
+const MAX_START_MS = 55_000
 
 /**
  * Starts PgBouncer in front of a server until the test ends, and returns a function for the URLs of its

@@ -33,7 +33,7 @@ const INITDB_FLAGS = [
   '--set=scram_iterations=1',
 ]
 const MAX_INIT_MS = 60_000
-const MAX_START_MS = 30_000
+const MAX_START_MS = 55_000
 
 /** PostgreSQL refuses to run as root. Every system has this user. */
 const UNPRIVILEGED = 'nobody'
