@@ -9,14 +9,14 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { createIssuer } from '../support/create-issuer.ts'
 import { closeLater, databaseKinds, type OpenDatabase, type TestDatabase } from '../support/database-kinds.ts'
-import { PATIENT } from '../support/postgres.ts'
+import { PATIENT, PATIENT_SESSION } from '../support/postgres.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
 import { literal, takeLog } from '../support/stored-sessions.ts'
 import { until } from '../support/until.ts'
 import { createUserMaker } from '../support/user-maker.ts'
 
 const clock = createTestClock()
-const { config, signingKeys } = await createIssuer({ now: clock.now })
+const { config, signingKeys } = await createIssuer({ now: clock.now, session: PATIENT_SESSION })
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword(), admin()] })
 const TABLES = ['audit', 'rate_limit', 'challenge', 'service_token', 'service_call'] as const
 

@@ -5,12 +5,12 @@ import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { createIssuer } from '../support/create-issuer.ts'
 import { postgresKind } from '../support/database-kinds.ts'
-import { testPostgres } from '../support/postgres.ts'
+import { PATIENT_SESSION, testPostgres } from '../support/postgres.ts'
 
 const AT_ONCE = 20
 
 const kind = postgresKind(await testPostgres())
-const { config, signingKeys } = await createIssuer()
+const { config, signingKeys } = await createIssuer({ session: PATIENT_SESSION })
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
 
 const request = (cookie = '') =>

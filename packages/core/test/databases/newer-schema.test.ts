@@ -6,8 +6,9 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { codeOf } from '../support/code-of.ts'
 import { createIssuer } from '../support/create-issuer.ts'
 import { type DatabaseKind, databaseKinds, type TestDatabase } from '../support/database-kinds.ts'
+import { PATIENT_SESSION } from '../support/postgres.ts'
 
-const { config, signingKeys } = await createIssuer()
+const { config, signingKeys } = await createIssuer({ session: PATIENT_SESSION })
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
 
 const request = (cookie = '') =>

@@ -18,7 +18,7 @@ import { type OrganizationKysely, withOwnTables } from '../../src/plugins/organi
 import type { SessionKey } from '../../src/session/session.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { createIssuer } from './create-issuer.ts'
-import { PATIENT } from './postgres.ts'
+import { PATIENT, PATIENT_SESSION } from './postgres.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
 /** A signed-in user, and the request that their browser sends. */
@@ -81,7 +81,7 @@ export async function startOrganizationAuth(
   const clock = createTestClock()
   const { config, key, signingKeys } = await createIssuer({
     now: clock.now,
-    session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs },
+    session: PATIENT_SESSION,
     onEvent: (event) => void events.push(event),
     onFailure: ({ cause }) => void errors.push(cause),
   })

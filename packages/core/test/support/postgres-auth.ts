@@ -16,7 +16,7 @@ import { columnsOf } from '../../src/database/schema/columns.ts'
 import { createSecret } from '../../src/session/secret.ts'
 import { createTestClock } from '../../src/testing/instruments.ts'
 import { createIssuer } from './create-issuer.ts'
-import { PATIENT, testPostgres } from './postgres.ts'
+import { PATIENT, PATIENT_SESSION, testPostgres } from './postgres.ts'
 import { createUserMaker, type MadeUser } from './user-maker.ts'
 
 type Plugins = readonly [ReturnType<typeof emailPassword>, ReturnType<typeof admin>]
@@ -48,8 +48,8 @@ export async function startPostgresAuth({
   const server = await testPostgres(postgres)
   const clock = createTestClock()
   const { config, key, signingKeys } = await createIssuer({
-    session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs },
     ...options,
+    session: { ...PATIENT_SESSION, ...options.session },
     now: clock.now,
   })
   const plugins = [emailPassword(emailPasswordOptions), admin(), ...added] as const

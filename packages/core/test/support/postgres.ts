@@ -9,6 +9,8 @@ export const PATIENT = {
   lookupTimeoutMs: 20_000,
   connectTimeoutMs: 20_000,
 } as const satisfies PostgresOptions
+/** The same for a configuration. */
+export const PATIENT_SESSION = { lookupTimeoutMs: PATIENT.lookupTimeoutMs }
 
 /**
  * Starts a PostgreSQL server that is removed after the tests of the file.

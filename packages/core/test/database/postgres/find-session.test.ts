@@ -8,7 +8,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { postgresKind } from '../../support/database-kinds.ts'
 import { startPostgres } from '../../support/embedded-postgres.ts'
-import { PATIENT, testPostgres } from '../../support/postgres.ts'
+import { PATIENT, PATIENT_SESSION, testPostgres } from '../../support/postgres.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 import { literal, storeSession } from '../../support/stored-sessions.ts'
 import { startProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
@@ -16,7 +16,7 @@ import { until } from '../../support/until.ts'
 
 const server = await testPostgres()
 const { create } = postgresKind(server)
-const { config, close } = await createTestAuth({ session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs } })
+const { config, close } = await createTestAuth({ session: PATIENT_SESSION })
 afterAll(close)
 
 const database = await create()

@@ -4,11 +4,11 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createIssuer } from '../../support/create-issuer.ts'
 import { closeLater, postgresKind, type TestDatabase } from '../../support/database-kinds.ts'
-import { PATIENT, testPostgres } from '../../support/postgres.ts'
+import { PATIENT, PATIENT_SESSION, testPostgres } from '../../support/postgres.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 
 const kind = postgresKind(await testPostgres())
-const { config, signingKeys } = await createIssuer()
+const { config, signingKeys } = await createIssuer({ session: PATIENT_SESSION })
 const columns = { user: {}, session: { team: { type: 'text' } } } as const
 const definition = defineAuth({ config, signingKeys, plugins: [emailPassword()] })
 

@@ -12,12 +12,13 @@ import { afterAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { createIssuer } from '../../support/create-issuer.ts'
 import { databaseKinds } from '../../support/database-kinds.ts'
+import { PATIENT_SESSION } from '../../support/postgres.ts'
 import { cookiesAfter, get, post } from '../../support/requests.ts'
 import { until } from '../../support/until.ts'
 
 /** The tokens of delivered invitations. */
 const tokens: string[] = []
-const { config, signingKeys } = await createIssuer()
+const { config, signingKeys } = await createIssuer({ session: PATIENT_SESSION })
 const definition = defineAuth({
   config,
   signingKeys,

@@ -9,7 +9,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createIssuer } from '../../support/create-issuer.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Browser, openBrowser } from '../../support/open-browser.ts'
-import { PATIENT, testPostgres } from '../../support/postgres.ts'
+import { PATIENT, PATIENT_SESSION, testPostgres } from '../../support/postgres.ts'
 
 const MANY = { points: 1_000_000, duration: 60 }
 const codes = new Map<string, string>()
@@ -26,7 +26,7 @@ const plugins = [
   }),
 ] as const
 
-const { config, signingKeys } = await createIssuer({ session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs } })
+const { config, signingKeys } = await createIssuer({ session: PATIENT_SESSION })
 const definition = defineAuth({ config, signingKeys, plugins })
 const server = await testPostgres()
 const database = await openPostgres(await server.createDatabase('app'), {

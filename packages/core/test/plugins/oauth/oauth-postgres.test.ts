@@ -4,7 +4,7 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createIssuer } from '../../support/create-issuer.ts'
-import { PATIENT, testPostgres } from '../../support/postgres.ts'
+import { PATIENT, PATIENT_SESSION, testPostgres } from '../../support/postgres.ts'
 import { ACME, type Browser, type Landing, newPerson, openBrowser } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
 import { CLIENT } from './oidc-server.ts'
@@ -12,7 +12,7 @@ import { CLIENT } from './oidc-server.ts'
 const [acme, other] = await Promise.all([startLocalProvider(), startLocalProvider()])
 const opened = await openPostgres(await (await testPostgres()).createDatabase('app'), PATIENT)
 afterAll(opened.close)
-const { config, signingKeys } = await createIssuer({ session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs } })
+const { config, signingKeys } = await createIssuer({ session: PATIENT_SESSION })
 const plugin = oauth({
   providers: { acme: { ...CLIENT, issuer: acme.issuer }, other: { ...CLIENT, issuer: other.issuer } },
 })
