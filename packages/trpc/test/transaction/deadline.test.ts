@@ -3,16 +3,16 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { type Outcome, rejectionFor } from '../support/outcome.ts'
+import { soon } from '../support/soon.ts'
 import type { NoteTransaction, Script } from './note-router.ts'
-import { call, contextOf, openForTests, STORES } from './stores.ts'
+import { call, contextOf, openForTests, postgresUrl, STORES } from './stores.ts'
 
-let aheadMs = 0
-const now = performance.now.bind(performance)
+let now = performance.now()
 // Only fakes the clock, since the PostgreSQL driver needs its timers.
-vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs)
+vi.spyOn(performance, 'now').mockImplementation(() => now)
 afterAll(() => void vi.restoreAllMocks())
 const advance = (ms: number) => {
-  aheadMs += ms
+  now += ms
 }
 
 const TOO_LATE = rejectionFor('SESSIONS_UNAVAILABLE', { replay: false })
@@ -115,5 +115,39 @@ describe.each(STORES)('the 2 s limit of ctx.transaction in $engine', async ({ cr
     const { rows } = await sql`select name from "user" where id = ${ada.userId}`.execute(app.db)
     expect(rows).toEqual([{ name: 'Stray' }])
     expect(await app.notes()).toEqual([])
+  })
+})
+
+describe('in PostgreSQL alone', async () => {
+  const app = await openForTests(await postgresUrl(), { statementTimeoutMs: 600_000 })
+
+  test('a hanging statement has the time limit of its transaction, which is shorter than that of others', async () => {
+    const ada = await app.signIn()
+    const inside = async (trx: NoteTransaction) => {
+      await sql`select pg_sleep(300)`.execute(trx)
+    }
+    const { rejection } = await call('write', contextOf(app, ada, { inside }))
+    expect(rejection).toEqual(TOO_LATE)
+    await app.revoke(ada)
+    expect(await app.notes()).toEqual([])
+  })
+
+  test('a user with more concurrent writes than connections leaves connections for other users', async () => {
+    const [ada, bob] = [await app.signIn(), await app.signIn()]
+    const release = Promise.withResolvers<void>()
+    let entered = 0
+    const inside = () => {
+      entered++
+      return release.promise
+    }
+    const writes = Array.from({ length: 30 }, () => call('write', contextOf(app, ada, { inside })))
+    await soon(() => expect(entered).toBe(1))
+    // Fails if it has to wait for a connection.
+    const other = await call('write', contextOf(app, bob))
+    expect(other.rejection).toBeNull()
+    expect(entered).toBe(1)
+    release.resolve()
+    const rejections = (await Promise.all(writes)).map(({ rejection }) => rejection)
+    expect(rejections).toEqual(Array(30).fill(null))
   })
 })

@@ -13,7 +13,7 @@ import {
 import { authStore } from '@sallyport/core/internal/server'
 import { admin } from '@sallyport/core/plugins/admin'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
-import { openPostgres } from '@sallyport/core/postgres'
+import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { type Kysely, sql } from 'kysely'
 import { createIssuer, type Issuer } from '../../../core/test/support/create-issuer.ts'
@@ -39,7 +39,7 @@ export interface App {
 }
 
 /** The options of {@link openApp}. */
-export interface AppOptions {
+export interface AppOptions extends Pick<PostgresOptions, 'statementTimeoutMs'> {
   /** The tokens' issuer, if several nodes share a database. */
   readonly issuer?: Issuer
   readonly plugins?: readonly AuthPlugin[]
@@ -47,10 +47,10 @@ export interface AppOptions {
 
 /** Opens the app on the URL's database, and creates its table. */
 export async function openApp(url: string, options: AppOptions = {}): Promise<App> {
-  const { issuer = await createIssuer(), plugins = [] } = options
+  const { issuer = await createIssuer(), plugins = [], ...postgres } = options
   const { config } = issuer
   const opened = url.startsWith('postgres:')
-    ? await openPostgres<NoteTables>(url)
+    ? await openPostgres<NoteTables>(url, postgres)
     : await openSqlite<NoteTables>(url)
   const definition = defineAuth({
     config,
