@@ -4,6 +4,7 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import type { BetterAuthOptions, BetterAuthPlugin } from 'better-auth'
 import { getCookies } from 'better-auth/cookies'
 import { afterEach, expect, test, vi } from 'vitest'
+import { soon } from '../support/soon.ts'
 import { cookieOf, createAuth, createTrpc, PASSWORD } from './create-auth.ts'
 
 const ORIGIN = 'https://app.example.com'
@@ -70,7 +71,7 @@ test.each([
 test('the first handshake finds the cookie that a plugin renames', async () => {
   const { connect, cookie, lookups } = await openUnloaded({ plugins: [plugin] })
   const me = connect({ cookie, ...OWN })
-  await vi.waitFor(() => expect(lookups).toHaveBeenCalledOnce())
+  await soon(() => expect(lookups).toHaveBeenCalledOnce())
   expect(await me()).toBe(ada.email)
   expect(lookups).toHaveBeenCalledOnce()
 })

@@ -1,5 +1,6 @@
 import { createHandler, getSession } from '@sallyport/trpc'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { soon } from '../support/soon.ts'
 import { openApp } from './open-app.ts'
 
 const HOUR_MS = 60 * 60 * 1_000
@@ -142,7 +143,7 @@ test('the cookies of a slow renewal travel with a later call', async () => {
   expect(slow.status).toBe(200)
   expect((await app.call()).headers.getSetCookie()).toEqual([])
   resolve()
-  await vi.waitFor(async () => expect((await app.call()).headers.getSetCookie()).not.toEqual([]))
+  await soon(async () => expect((await app.call()).headers.getSetCookie()).not.toEqual([]))
   expect((await app.call()).headers.getSetCookie()).toEqual([])
   expect(app.renewals).toHaveBeenCalledTimes(1)
 })

@@ -6,7 +6,7 @@ import { serveBetterAuth } from './serve-better-auth.ts'
 /** `pnpm test:better-auth`. */
 const isLong = process.env.BETTER_AUTH_STORIES !== undefined
 
-const wait = (test: () => Promise<void>) => vi.waitFor(test, { timeout: 10_000, interval: 50 })
+const wait = (test: () => Promise<void>) => vi.waitFor(test, { timeout: 30_000, interval: 50 })
 
 async function openPage() {
   const browser = await launchChromium()

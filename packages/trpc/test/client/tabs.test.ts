@@ -528,7 +528,7 @@ describe('a superseded secret', () => {
       status: 'unauthenticated',
       error: { code: 'SECRET_SUPERSEDED' },
     })
-    await vi.waitFor(() => expect(messages).toEqual([{ type: 'ended', sessionId: 'ada-1', seq: due.seq }]))
+    await eventually(() => expect(messages).toEqual([{ type: 'ended', sessionId: 'ada-1', seq: due.seq }]))
   })
 
   test("of another tab doesn't sign out a tab with newer credentials", async () => {

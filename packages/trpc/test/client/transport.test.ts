@@ -8,6 +8,7 @@ import { type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/cl
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
 import { rejection, scriptFetch, tokens } from '../support/scripted-fetch.ts'
+import { soon } from '../support/soon.ts'
 
 const auth = await createTestAuth({ bearer: true })
 const server = createServer(getRequestListener((request) => auth.handler(request)))
@@ -156,7 +157,7 @@ describe('with bearer tokens and a storage', () => {
       return setItem(...item)
     })
     const done = client.api.signInEmail({ email: next.email, password: TEST_PASSWORD })
-    await vi.waitFor(() => expect(storage.setItem).toHaveBeenCalled())
+    await soon(() => expect(storage.setItem).toHaveBeenCalled())
     await client.fetch(`${baseUrl}/trpc/me`)
     const sent = requests.at(-1)?.headers.get('authorization')
     expect(client.getState().userId).toBe(userId)

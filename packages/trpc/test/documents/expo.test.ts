@@ -1,5 +1,6 @@
 import { stripTypeScriptTypes } from 'node:module'
 import { expect, test, vi } from 'vitest'
+import { soon } from '../support/soon.ts'
 import { readDocuments } from './read-documents.ts'
 
 test('a link that has expired shows its message, when the app starts and later', async () => {
@@ -18,7 +19,5 @@ test('a link that has expired shows its message, when the app starts and later',
   const evaluate = new Function(...Object.keys(modules), `${body}\nreturn follow`)
   await evaluate(...Object.values(modules))()
   addEventListener.mock.lastCall?.[1]({ url })
-  await vi.waitFor(() =>
-    expect(alert.mock.calls).toEqual([['This link has expired'], ['This link has expired']]),
-  )
+  await soon(() => expect(alert.mock.calls).toEqual([['This link has expired'], ['This link has expired']]))
 })

@@ -1,6 +1,6 @@
 import { TEST_PASSWORD } from '@sallyport/core/testing'
 import { createAuthClient } from '@sallyport/trpc/client'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { createCurrentSession } from '../../src/react/current-session.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
@@ -64,7 +64,7 @@ test("a response about a previous user is dropped, and the new user's session is
   const next = await signIn()
   control.isHolding = false
   load()
-  expect(await vi.waitUntil(() => get().data)).toMatchObject({ user: { id: next } })
+  await eventually(() => expect(get().data).toMatchObject({ user: { id: next } }))
   const answer = get()
   held[0]?.()
   await new Promise((resolve) => setTimeout(resolve, 5))

@@ -8,6 +8,7 @@ import { reasonOf } from '../../../core/test/support/reason-of.ts'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import { AuthRequest } from '../../src/server/auth-request.ts'
 import type { RenewSession } from '../../src/server/sent-request.ts'
+import { soon } from '../support/soon.ts'
 
 const auth = await createTestAuth()
 const store = { sessions: auth.lookups.sessions, revocations: memoryFeed() }
@@ -116,7 +117,7 @@ describe('a handshake', () => {
     const findSession = vi.fn(() => down.promise)
     request.beginHandshake({ ...lost, sessions: { findSession } })
     const call = request.authenticate(store, 'query')
-    await vi.waitFor(() => expect(findSession).toHaveBeenCalledOnce())
+    await soon(() => expect(findSession).toHaveBeenCalledOnce())
     down.reject(new Error('down'))
     expect(await reasonOf(call)).toBe('SESSIONS_UNAVAILABLE')
     expect(failures).toEqual([])
@@ -129,7 +130,7 @@ describe('a handshake', () => {
     const request = await open(own)
     const down = { ...lost, sessions: { findSession: () => Promise.reject(new Error('down')) } }
     request.beginHandshake(down)
-    await vi.waitFor(() => expect(failures).toMatchObject([{ path: 'handshake', step: 'step2' }]))
+    await soon(() => expect(failures).toMatchObject([{ path: 'handshake', step: 'step2' }]))
     await own.close()
   })
 })

@@ -7,6 +7,7 @@ import { authRequest } from '../../src/server/auth-handle.ts'
 import { ask, callerFor, connectWebSocket } from '../support/connect.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { rawRequest } from '../support/raw-request.ts'
+import { soon } from '../support/soon.ts'
 import { PATHS, startServer } from '../support/start-server.ts'
 import { browser, FOREIGN, ORIGIN } from '../support/visitor.ts'
 
@@ -225,7 +226,7 @@ describe('a WebSocket handshake', () => {
     const options = row.db === false ? {} : { db: server.db }
     const info = { connectionParams: null }
     createAuthContext(server.config, options).ws({ req: { headers }, info, res: socket })
-    await vi.waitFor(() =>
+    await soon(() =>
       expect([server.keys.lookups, server.auth.lookups.count]).toEqual([row.keys, row.sessions]),
     )
   })
@@ -260,7 +261,7 @@ test.each([
   const invalid = { ...headers, cookie: 'service.jwt=x' }
   createAuthContext(config).ws({ req: { headers: invalid }, info: { connectionParams: null } })
   const reasons = () => onEvent.mock.calls.map(([{ reason }]) => reason)
-  await vi.waitFor(() => expect(reasons()).toHaveLength(row.denials.length + 1))
+  await soon(() => expect(reasons()).toHaveLength(row.denials.length + 1))
   expect(reasons()).toEqual([...row.denials, 'TOKEN_INVALID'])
 })
 

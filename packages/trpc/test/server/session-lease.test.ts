@@ -10,6 +10,7 @@ import {
 import { keysVersion } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { until } from '../../../core/test/support/until.ts'
 import { CallLease } from '../../src/server/call-lease.ts'
 import { MAX_READS_PER_TURN } from '../../src/server/lease-queue.ts'
 import type { LeaseSubscriber } from '../../src/server/session-lease.ts'
@@ -267,7 +268,8 @@ describe('one read serves all subscribers of a session', () => {
     const { rejected } = subscribe(read, { emits: false })
     auth.clock.advance(1.1)
     for (const callback of callbacks) callback()
-    await vi.waitFor(() => expect(rejected).toEqual(['TOKEN_INVALID']))
+    await until(() => rejected.length > 0)
+    expect(rejected).toEqual(['TOKEN_INVALID'])
   })
 
   test('and reads nothing meanwhile, even if the clock was set back by weeks', async () => {
@@ -562,7 +564,7 @@ describe('an event', () => {
       await pass(900)
       feed.publish(signedIn)
     }
-    await vi.waitFor(() => expect(answers).toHaveLength(2))
+    await until(() => answers.length === 2)
     for (const answer of answers.reverse()) {
       answer()
       await pass(1)

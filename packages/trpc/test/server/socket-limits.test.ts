@@ -6,6 +6,7 @@ import { createAuthContext, type WebSocketLimits, webSocketOptions } from '@sall
 import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { eventually } from '../../../core/test/support/eventually.ts'
 import { decrement, increment, limitAddresses } from '../../src/server/limit-addresses.ts'
 import { socketLimits } from '../../src/server/socket-limits.ts'
 import {
@@ -166,7 +167,7 @@ describe.each(EACH_ADAPTER)('other frames over %s', (adapter) => {
     socket.pause()
     for (let frame = 0; frame < 10_000; frame++) socket.send('1')
     await soon(() => expect(app.sockets.size).toBe(1))
-    await soon(() => expect(app.sockets.size).toBe(0), 15_000)
+    await soon(() => expect(app.sockets.size).toBe(0))
     socket.resume()
     await closed
   })
@@ -218,7 +219,7 @@ describe.each(EACH_ADAPTER)('other frames over %s', (adapter) => {
     socket.send('x'.repeat(32 * 1024 * 1024))
     await soon(() => expect(served?.isPaused).toBe(true))
     expect(await closed).toMatch(/^(1009|1006)/)
-    await soon(() => expect(app.sockets.size).toBe(0), 10_000)
+    await soon(() => expect(app.sockets.size).toBe(0))
   })
 
   test('of a disconnected client that arrived together with others are dropped', async () => {
@@ -247,7 +248,7 @@ describe.each(ADAPTERS)('back pressure over %s', (adapter) => {
     // The kernel's buffers are not included.
     let { values } = app.counts
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
-    await vi.waitFor(() => {
+    await eventually(() => {
       const before = values
       values = app.counts.values
       expect(values).toBe(before)
@@ -276,7 +277,7 @@ describe.each(ADAPTERS)('back pressure over %s', (adapter) => {
     const { values } = app.counts
     socket.resume()
     const reasons = () => messages.flatMap(({ error }) => error?.data.auth?.reason ?? [])
-    await soon(() => expect(reasons()).toEqual(['SESSION_NOT_FOUND']), 10_000)
+    await soon(() => expect(reasons()).toEqual(['SESSION_NOT_FOUND']))
     expect(app.counts.values).toBe(values)
     socket.terminate()
   })
@@ -288,14 +289,11 @@ describe.each(ADAPTERS)('back pressure over %s', (adapter) => {
     let buffered = 0
     socket.pause()
     socket.send(call(1, 'publicValues', 'subscription'))
-    await vi.waitFor(
-      () => {
-        for (const { bufferedAmount } of app.sockets) buffered = Math.max(buffered, bufferedAmount)
-        expect(app.counts.values).toBeGreaterThan(0)
-        expect(app.sockets.size).toBe(0)
-      },
-      { interval: 1, timeout: 30_000 },
-    )
+    await soon(() => {
+      for (const { bufferedAmount } of app.sockets) buffered = Math.max(buffered, bufferedAmount)
+      expect(app.counts.values).toBeGreaterThan(0)
+      expect(app.sockets.size).toBe(0)
+    })
     expect(buffered).toBeLessThan(DEFAULTS.maxBufferedBytes + 2 * VALUE_BYTES)
     socket.resume()
     await closed
@@ -380,7 +378,7 @@ describe.each(EACH_ADAPTER)('other subscriptions over %s', (adapter) => {
       })
     await soon(() => expect(values).toEqual(values.map(() => 1)))
     sockets[0]?.terminate()
-    await soon(() => expect(values).toEqual(values.map(() => 2)), 10_000)
+    await soon(() => expect(values).toEqual(values.map(() => 2)))
     expect(errors).toEqual([])
     expect(sockets).toHaveLength(2)
     expect(sockets[1]?.readyState).toBe(WebSocket.OPEN)
