@@ -1,6 +1,6 @@
 import { createPrivateKey, sign } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../../core/test/support/until.ts'
 import { sallyport } from '../support/sallyport.ts'
 import { BASE_URL } from './load.ts'
 import type { User } from './users.ts'
@@ -21,52 +21,53 @@ export interface KeyHistory {
   readonly active: StoredKey
   /** Keys that retired and were removed. */
   readonly gone: readonly StoredKey[]
-  /** When the second to last key retired, by `performance.now()`. */
-  readonly lastButOneRetiredAt: number
-  /** Publishes a key, waits until every node has read it, and makes it sign. */
-  rotate(): Promise<void>
-  /** Removes unused retired keys by moving the file's handover time into the past. */
-  dropUnused(): void
+  /** Publishes a key, and waits until every node has read the file. */
+  publish(): Promise<void>
+  /** Publishes a key, and makes it sign. Returns the key that retires. */
+  rotate(): Promise<StoredKey>
+  /** Removes an unused retired key by moving the file's handover time into the past. */
+  drop(key: StoredKey): void
 }
 
 /**
- * @param options.allNodesReadMs the time in which every node reads the file
+ * @param options.isAccepted whether every node accepts JWTs of a key
  * @param options.jwtLifetimeSeconds the nodes' setting
  */
 export function followKeys(
   path: string,
-  { allNodesReadMs, jwtLifetimeSeconds }: { allNodesReadMs: number; jwtLifetimeSeconds: number },
+  options: { isAccepted: (key: StoredKey) => Promise<boolean>; jwtLifetimeSeconds: number },
 ): KeyHistory {
-  const retired = new Map<string, { key: StoredKey; at: number }>()
   const gone: StoredKey[] = []
   const read = (): StoredKey[] => JSON.parse(readFileSync(path, 'utf8')).keys
 
+  const find = (wanted: string): StoredKey => {
+    const found = read().findLast(({ state }) => state === wanted)
+    if (found === undefined) throw new TypeError(`There is no ${wanted} key`)
+    return found
+  }
+
+  async function publish(): Promise<void> {
+    await sallyport('keys', 'create', '--key-file', path)
+    await until(() => options.isAccepted(find('next')))
+  }
+
   return {
     get active() {
-      const active = read().find(({ state }) => state === 'active')
-      if (active === undefined) throw new TypeError('There is no active key')
-      return active
+      return find('active')
     },
     gone,
-    get lastButOneRetiredAt() {
-      return [...retired.values()].at(-2)?.at ?? 0
-    },
+    publish,
     async rotate() {
-      await sallyport('keys', 'create', '--key-file', path)
-      await sleep(allNodesReadMs)
-      const lifetime = ['--jwt-lifetime', String(jwtLifetimeSeconds)]
+      await publish()
+      const retiring = find('active')
+      const lifetime = ['--jwt-lifetime', String(options.jwtLifetimeSeconds)]
       await sallyport('keys', 'rotate', '--force', '--key-file', path, ...lifetime)
-      for (const key of read())
-        if (key.state === 'retiring' && !retired.has(key.kid))
-          retired.set(key.kid, { key, at: performance.now() })
+      return retiring
     },
-    dropUnused() {
-      const unusedSince = performance.now() - jwtLifetimeSeconds * 1000 - allNodesReadMs
-      const keys = read().map((key) => {
-        if ((retired.get(key.kid)?.at ?? Number.POSITIVE_INFINITY) > unusedSince) return key
-        if (!gone.some(({ kid }) => kid === key.kid)) gone.push(key)
-        return { ...key, since: new Date(0).toISOString() }
-      })
+    drop({ kid }) {
+      const since = new Date(0).toISOString()
+      gone.push(...read().filter((key) => key.kid === kid))
+      const keys = read().map((key) => (key.kid === kid ? { ...key, since } : key))
       writeFileSync(`${path}.new`, JSON.stringify({ keys }), { mode: 0o600 })
       renameSync(`${path}.new`, path)
     },

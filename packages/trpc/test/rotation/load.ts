@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CLIENT_HEADER, ENDPOINTS } from '@sallyport/core/internal/protocol'
 import { cookieNames } from '../../../core/src/request/cookie.ts'
+import { until } from '../../../core/test/support/until.ts'
 import type { User } from './users.ts'
 
 /** The base URL that the nodes are configured with. */
@@ -21,6 +22,8 @@ export interface Load {
   readonly rejections: readonly string[]
   /** The ids of the keys that signed clients' JWTs. */
   readonly signers: ReadonlySet<string>
+  /** Waits until no node signs with a key, and no client has a JWT that it signed. */
+  untilUnused(kid: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -47,13 +50,18 @@ export function startLoad(
   const counts = { calls: 0, refreshes: 0, unauthorized: 0, serverErrors: 0, otherErrors: 0 }
   const rejections: string[] = []
   const signers = new Set<string>()
+  const lastSigners = new Map<string, string>()
+  /** The refreshes of each user that were sent, and the last one that has a response. */
+  const refreshes = users.map(() => ({ sent: 0, finished: 0 }))
   let isOver = false
 
   async function useApp({ sessionCookie }: User, first: number): Promise<void> {
     let [jwt, refreshedAt] = ['', Number.NEGATIVE_INFINITY]
+    const own = refreshes[first] ?? { sent: 0, finished: 0 }
     for (let turn = first; !isOver; turn++) {
       const node = nodes[turn % nodes.length] ?? ''
       const isRefresh = performance.now() - refreshedAt > options.refreshAfterMs
+      if (isRefresh) own.sent++
       const response = isRefresh
         ? await request(`${node}/api/auth${ENDPOINTS.token.path}`, `${cookies.session}=${sessionCookie}`)
         : await callMe(node, jwt, sessionCookie)
@@ -65,6 +73,8 @@ export function startLoad(
         refreshedAt = performance.now()
         jwt = jwtOf(response)
         signers.add(kidOf(jwt))
+        lastSigners.set(node, kidOf(jwt))
+        own.finished = own.sent
       }
       await sleep(options.pauseMs)
     }
@@ -82,6 +92,11 @@ export function startLoad(
     counts,
     rejections,
     signers,
+    async untilUnused(kid) {
+      await until(() => nodes.every((node) => ![undefined, kid].includes(lastSigners.get(node))))
+      const before = refreshes.map(({ sent }) => sent)
+      await until(() => refreshes.every(({ finished }, i) => finished > (before[i] ?? 0)))
+    },
     async stop() {
       isOver = true
       await Promise.all(clients)

@@ -2,9 +2,9 @@ import { fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { firstMessage } from '../../../core/test/support/first-message.ts'
+import { until } from '../../../core/test/support/until.ts'
 import { followKeys, forgeJwt, type StoredKey } from './key-history.ts'
 import { BASE_URL, callMe, startLoad } from './load.ts'
 import { createUsers } from './users.ts'
@@ -14,15 +14,13 @@ const ROTATIONS = Number(process.env.ROTATIONS ?? 2)
 const USERS = 6
 /** `pnpm test` leaves a processor for other tests. */
 const PAUSE_MS = process.env.ROTATIONS === undefined ? 40 : 3
-/** Short, so keys go through their whole life cycle: next, active, retiring, gone. */
-const JWT_LIFETIME_SECONDS = 3
+/** Long, so clients on a busy machine refresh in time. */
+const JWT_LIFETIME_SECONDS = 60
 /** The time between a client's refreshes. */
 const REFRESH_AFTER_MS = 800
-/** Nodes check the key file twice a second, so each has read it after this time. */
-const ALL_NODES_READ_MS = 1_000
 
 test(`${ROTATIONS} rotations over two processes under load sign no user out, and no removed key is accepted`, {
-  timeout: 30_000 + ROTATIONS * 5_000,
+  timeout: 60_000 + ROTATIONS * 5_000,
 }, async ({ onTestFinished }) => {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
@@ -31,7 +29,7 @@ test(`${ROTATIONS} rotations over two processes under load sign no user out, and
   const nodes = await Promise.all([startNode(), startNode()])
   const load = startLoad(nodes, users, { refreshAfterMs: REFRESH_AFTER_MS, pauseMs: PAUSE_MS })
   const keys = followKeys(keyPath, {
-    allNodesReadMs: ALL_NODES_READ_MS,
+    isAccepted: async (key) => (await tryKey(key)).every((status) => status === 200),
     jwtLifetimeSeconds: JWT_LIFETIME_SECONDS,
   })
 
@@ -58,18 +56,18 @@ test(`${ROTATIONS} rotations over two processes under load sign no user out, and
     }
   }
 
+  let retired: StoredKey | null = null
   for (let i = 0; i < ROTATIONS; i++) {
-    await keys.rotate()
+    const retiring = await keys.rotate()
     // Keys that were removed before this rotation, which every node has noticed.
     await tryGone()
-    keys.dropUnused()
+    await load.untilUnused(retiring.kid)
+    if (retired !== null) keys.drop(retired)
+    retired = retiring
   }
-  const dueAt = keys.lastButOneRetiredAt + JWT_LIFETIME_SECONDS * 1000 + ALL_NODES_READ_MS
-  // Timers may fire slightly early.
-  await sleep(Math.max(0, dueAt - performance.now()) + 50)
-  keys.dropUnused()
-  await sleep(ALL_NODES_READ_MS)
+  await keys.publish()
   await tryGone()
+  await until(() => load.counts.calls > ROTATIONS * 100)
   const control = await tryKey(keys.active)
   await load.stop()
 
@@ -83,9 +81,8 @@ test(`${ROTATIONS} rotations over two processes under load sign no user out, and
   })
   expect(rejections).toEqual([])
   expect(counts).toMatchObject({ unauthorized: 0, serverErrors: 0, otherErrors: 0 })
-  expect(counts.calls).toBeGreaterThan(ROTATIONS * 100)
   expect(signers.size).toBe(ROTATIONS + 1)
-  expect(keys.gone.length).toBeGreaterThanOrEqual(ROTATIONS - 1)
+  expect(keys.gone).toHaveLength(ROTATIONS - 1)
   expect(withGone.tried).toBeGreaterThanOrEqual(keys.gone.length * USERS * nodes.length)
   expect(withGone.accepted).toBe(0)
   // The forgery itself is valid: with the signing key, it is accepted everywhere.
