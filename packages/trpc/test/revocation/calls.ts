@@ -2,7 +2,7 @@ import { Agent, get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { WebSocket } from 'ws'
 import * as z from 'zod'
-import { type Answer, answerOf, noAnswer, ownAnswer, rejection, rejectionOf } from './answer.ts'
+import { type Answer, answerOf, noAnswer, rejection, rejectionOf } from './answer.ts'
 import { BASE_URL } from './node-settings.ts'
 import type { SignedIn } from './signed-in-users.ts'
 import type { Node } from './start-nodes.ts'
@@ -31,7 +31,7 @@ export async function callOverEvents(node: Node, caller: SignedIn): Promise<Answ
 
 /** Opens the clock over server-sent events. */
 export function subscribeOverEvents({ host }: Node, caller: SignedIn): LiveStream {
-  const record = createRecord()
+  const record = createRecord(caller)
   const headers = { ...headersOf(caller), accept: 'text/event-stream' }
   // A separate connection, which ends with the stream.
   const request = get(`http://${host}/trpc/clock`, { agent: false, headers }, (response) => {
@@ -39,7 +39,7 @@ export function subscribeOverEvents({ host }: Node, caller: SignedIn): LiveStrea
     response.setEncoding('utf8').on('data', (chunk: string) => {
       const events = (unread + chunk).split('\n\n')
       unread = events.pop() ?? ''
-      for (const event of events) hearEvent(event, record, caller)
+      for (const event of events) hearEvent(event, record)
     })
     response.on('end', () => record.end(noAnswer('the connection ended')))
     response.on('error', (error) => record.end(noAnswer(error.message)))
@@ -48,13 +48,13 @@ export function subscribeOverEvents({ host }: Node, caller: SignedIn): LiveStrea
   return { ...record.stream, close: () => void request.destroy() }
 }
 
-function hearEvent(event: string, record: StreamRecord, { userId }: SignedIn): void {
+function hearEvent(event: string, record: StreamRecord): void {
   const type = /^event: (.*)$/m.exec(event)?.[1]
   const data = /^data: (.*)$/m.exec(event)?.[1]
   if (data === undefined || type === 'connected' || type === 'ping') return
   if (type === 'serialized-error') record.end(rejectionOf(JSON.parse(data)))
   else if (type === 'return') record.end(noAnswer('it just ended'))
-  else record.value(ownAnswer(JSON.parse(data), userId))
+  else record.value(JSON.parse(data))
 }
 
 /** A WebSocket connection. */
@@ -116,11 +116,11 @@ export async function openSocket({ host }: Node, caller: SignedIn): Promise<Sock
         })
       }),
     subscribe() {
-      const record = createRecord()
+      const record = createRecord(caller)
       send('subscription', 'clock', (answer) => {
         if ('closed' in answer) record.end(closedBy(answer.closed))
         else if ('error' in answer) record.end(rejectionOf(answer.error))
-        else if ('data' in answer.result) record.value(ownAnswer(answer.result.data, caller.userId))
+        else if ('data' in answer.result) record.value(answer.result.data)
         else if (answer.result.type === 'stopped') record.end(noAnswer('it just ended'))
       })
       void closed.then(record.closeSocket)

@@ -8,7 +8,7 @@ import {
 } from '@trpc/client'
 import { EventSource } from 'eventsource'
 import { WebSocket } from 'ws'
-import { noAnswer, ownAnswer, rejectionOf } from './answer.ts'
+import { noAnswer, rejectionOf } from './answer.ts'
 import { openSocket, subscribeOverEvents } from './calls.ts'
 import { BASE_URL } from './node-settings.ts'
 import type { RevocationRouter } from './revocation-node.ts'
@@ -54,13 +54,13 @@ function overSubscriptionLink({ host }: Node, { cookie, ...caller }: SignedIn): 
 
 function read(
   client: TRPCClient<RevocationRouter>,
-  { userId }: Pick<SignedIn, 'userId'>,
+  caller: Pick<SignedIn, 'userId'>,
   close: () => void,
 ): LiveStream {
-  const record = createRecord()
+  const record = createRecord(caller)
   const endWith = (error: unknown) => record.end(rejectionOf(error))
   const subscription = client.clock.subscribe(undefined, {
-    onData: (data) => record.value(ownAnswer(data, userId)),
+    onData: record.value,
     onError: endWith,
     onComplete: () => record.end(noAnswer('it just ended')),
     // Over server-sent events, the client would retry after a 503, and only reports it here.

@@ -1,10 +1,18 @@
-import { openPostgres } from '@sallyport/core/postgres'
+import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
 import { openSqlite, type SqliteOptions } from '@sallyport/core/sqlite'
 
 /** What both databases offer. */
 export type AppDatabase = Awaited<ReturnType<typeof openPostgres>> | Awaited<ReturnType<typeof openSqlite>>
 
 /** Opens the database that the URL names. */
-export function openDatabase(url: string, options?: Pick<SqliteOptions, 'columns'>): Promise<AppDatabase> {
-  return url.startsWith('postgres:') ? openPostgres(url, options) : openSqlite(url, options)
+export function openDatabase(
+  url: string,
+  {
+    lookupTimeoutMs = 2_000,
+    ...options
+  }: Pick<SqliteOptions & PostgresOptions, 'columns' | 'lookupTimeoutMs'> = {},
+): Promise<AppDatabase> {
+  return url.startsWith('postgres:')
+    ? openPostgres(url, { ...options, lookupTimeoutMs })
+    : openSqlite(url, options)
 }

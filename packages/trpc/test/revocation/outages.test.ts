@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { startSignInWorld } from '../../../core/test/support/sign-in-methods.ts'
+import { until } from '../../../core/test/support/until.ts'
 import { tally } from './answer.ts'
 import { DATABASES } from './databases.ts'
 import { figuresOf } from './figures.ts'
 import { openScene, type Place, type Scene } from './outage-scene.ts'
 import { BANNED, reasonAfter } from './revocations.ts'
+import { lateMs } from './stream-record.ts'
 import { suspendNode } from './suspend-node.ts'
 
 /** `pnpm test:revocation` restarts 20 times. */
@@ -19,12 +21,10 @@ const STOPPED_MS = Number(process.env.STOPPED_SECONDS ?? 6) * 1_000
 const IN_THE_LOG = RESTARTS > 1 ? 10 : 6
 const REVOCATIONS_IN_TURN = RESTARTS > 1 ? 60 : 15
 const CALLS_PER_SECOND = RESTARTS > 1 ? 200 : 30
-/** The maximum age of a stream's last check, and the maximum delay of its last value. */
-const [LEASE_MS, ARRIVAL_MS] = [5_000, 500]
-/** The time until every user is accepted again. */
+/** The maximum age of a stream's last check. */
+const LEASE_MS = 5_000
+/** The time until every user is accepted again. Only long runs check it: a busy machine may need longer. */
 const RECOVERY_MS = 2_000
-/** The active and the standby connection, and the timeout of each. */
-const [LOOKUP_CONNECTIONS, LOOKUP_TIMEOUT_MS] = [2, 2_000]
 const UNAVAILABLE = '503 SESSIONS_UNAVAILABLE'
 
 const world = await startSignInWorld()
@@ -61,20 +61,23 @@ outage(
     )
     const fromTheLog = figuresOf(ended.slice(0, IN_THE_LOG))
 
-    const heldUp = await holdUpLookups(scene)
+    const rejectedWhileHeldUp = await holdUpLookups(scene)
 
     const [recoveries, late]: [number[], number[]] = [[], []]
     for (let restart = 0; restart < RESTARTS; restart++) {
       await scene.addVictims(REVOCATIONS_IN_TURN)
+      const before = revokedOf(scene).length
       const revocations = revokeInTurn(scene)
-      await sleep(300 + random.below(500))
-      const crashedAt = performance.now()
+      await until(() => revokedOf(scene).length > before)
+      await sleep(random.below(500))
+      const crashedAt = Date.now()
       await database.server.crash()
       await sleep(random.below(1_000))
       await database.server.start()
       for (const place of places) {
         const connectedAt = await connectedAfter(place, crashedAt)
-        await sleep(Math.max(0, connectedAt + RECOVERY_MS + 500 - performance.now()))
+        await until(() => scene.lastAcceptedAt(place) > connectedAt)
+        if (RESTARTS > 1) await sleep(Math.max(0, connectedAt + RECOVERY_MS + 500 - Date.now()))
         const rejected = rejectedAfter(scene, place, crashedAt).map((at) => at - connectedAt)
         recoveries.push(Math.max(0, ...rejected))
         late.push(...rejected.filter((ms) => ms > RECOVERY_MS))
@@ -90,20 +93,19 @@ outage(
       revoked: revoked.length,
       unacknowledged: scene.victims.length - revoked.length,
       msFromAcknowledgementToEnd: { fromTheLog, notified: figuresOf(ended.slice(IN_THE_LOG)) },
-      rejectedWhileHeldUp: heldUp.rejected,
+      rejectedWhileHeldUp,
       msFromConnectToLastRejection: figuresOf(recoveries),
       longestAnswerMs: Math.round(scene.longestMs()),
       streams: tally(await endsOf(scene)),
       attempts: places.map(({ proxy }) => proxy.attempts),
     })
     expect(scene.wrong).toEqual({})
-    expect(late).toEqual([])
+    if (RESTARTS > 1) expect(late).toEqual([])
     expect(scene.rejectedAt.length).toBeGreaterThan(0)
     expect(first.length).toBeGreaterThan(0)
     // Sessions are read again after 2 seconds, which ends them anyway. A busy machine can be that slow.
     if (RESTARTS > 1) expect(fromTheLog.p50).toBeLessThan(1_500)
-    expect(heldUp.rejected).toBeGreaterThan(0)
-    expect(heldUp.isOver).toBe(true)
+    expect(rejectedWhileHeldUp).toBeGreaterThan(0)
     expect(revoked.length).toBeGreaterThan(first.length)
     await expectEnds(revoked)
     // A node with a pool of ten makes at most thirteen connections.
@@ -127,17 +129,17 @@ outage(
 
     deaf.proxy.silence('sallyport-listen')
     cutOff.proxy.cut()
-    const cutAt = performance.now()
+    const cutAt = Date.now()
     for (let i = 0; i < victims.length / 2; i++) await scene.revokeNext('row deleted by plain SQL')
-    await sleep(LEASE_MS + 2 * ARRIVAL_MS)
     const revoked = revokedOf(scene)
     const ofDeaf = revoked.filter(({ place }) => place === deaf)
-    const stillOpen = ofDeaf.filter(({ stream }) => !stream.seen.hasEnded)
     const ofCutOff = victims.filter(({ place }) => place === cutOff)
-    const lastValues = ofCutOff.map(({ stream }) => stream.seen.lastAt - cutAt)
+    await Promise.all([...ofDeaf, ...ofCutOff].map(({ stream }) => stream.ended))
+    const lastValues = ofCutOff.map(({ stream }) => lateMs(stream, cutAt))
     cutOff.proxy.mend()
     const connectedAt = await connectedAfter(cutOff, cutAt)
-    await sleep(RECOVERY_MS + 500)
+    await until(() => scene.lastAcceptedAt(cutOff) > connectedAt)
+    if (RESTARTS > 1) await sleep(RECOVERY_MS + 500)
     await scene.stop()
 
     const goingOn = victims.filter(({ revoked, stream }) => revoked === null && !stream.seen.hasEnded)
@@ -145,17 +147,16 @@ outage(
       answers: scene.load.answers,
       wrong: scene.wrong,
       lastValueOfCutOffAfterMs: figuresOf(lastValues),
-      lastValueOfDeafAfterMs: figuresOf(ofDeaf.map(({ stream, revoked }) => stream.seen.lastAt - revoked.at)),
+      lastValueOfDeafAfterMs: figuresOf(ofDeaf.map(({ stream, revoked }) => lateMs(stream, revoked.at))),
       ends: tally(await endsOf(scene)),
       goingOn: goingOn.length,
     })
     expect(scene.wrong).toEqual({})
     expect(revoked).toHaveLength(victims.length / 2)
-    expect(Math.max(...lastValues)).toBeLessThan(LEASE_MS + ARRIVAL_MS)
+    expect(Math.max(...lastValues)).toBeLessThan(LEASE_MS)
     expect(ofDeaf.length).toBeGreaterThan(0)
-    expect(stillOpen).toEqual([])
     await expectEnds(revoked)
-    expect(rejectedAfter(scene, cutOff, connectedAt + RECOVERY_MS)).toEqual([])
+    if (RESTARTS > 1) expect(rejectedAfter(scene, cutOff, connectedAt + RECOVERY_MS)).toEqual([])
     expect(goingOn.filter(({ place }) => place === deaf).length).toBeGreaterThan(0)
   },
 )
@@ -203,15 +204,13 @@ async function terminate({ database, places }: Scene): Promise<void> {
   await database.query(`select pg_terminate_backend(pid) ${NAMED}`)
 }
 
-/** Silences a node's lookup connections. Each lookup times out. */
-async function holdUpLookups(scene: Scene): Promise<{ rejected: number; isOver: boolean }> {
+/** Silences a node's lookup connections until it has others. Returns how many calls it rejected. */
+async function holdUpLookups(scene: Scene): Promise<number> {
   const [place] = scene.places
   place.proxy.silence('sallyport-lookup')
-  const silencedAt = performance.now()
-  const isOverAt = silencedAt + LOOKUP_CONNECTIONS * LOOKUP_TIMEOUT_MS + RECOVERY_MS
-  while (performance.now() < isOverAt && scene.lastAcceptedAt(place) < silencedAt) await sleep(50)
-  const rejected = rejectedAfter(scene, place, silencedAt).length
-  return { rejected, isOver: scene.lastAcceptedAt(place) > silencedAt }
+  const silencedAt = Date.now()
+  await until(() => scene.lastAcceptedAt(place) > silencedAt)
+  return rejectedAfter(scene, place, silencedAt).length
 }
 
 async function revokeInTurn(scene: Scene): Promise<void> {
@@ -254,9 +253,8 @@ function endsOf({ victims }: Scene) {
  */
 async function expectEnds(revoked: ReturnType<typeof revokedOf>): Promise<void> {
   for (const { stream, revoked: revocation } of revoked) {
-    expect(stream.seen.lastAt - revocation.at).toBeLessThan(LEASE_MS + ARRIVAL_MS)
-    expect(stream.seen.wrong).toBe(0)
-    expect(stream.seen.hasEnded).toBe(true)
     expect([reasonAfter(revocation.kind), 'SESSIONS_UNAVAILABLE']).toContain((await stream.ended).reason)
+    expect(lateMs(stream, revocation.at)).toBeLessThan(LEASE_MS)
+    expect(stream.seen.wrong).toBe(0)
   }
 }

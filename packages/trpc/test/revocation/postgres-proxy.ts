@@ -63,7 +63,7 @@ export async function startPostgresProxy(databaseUrl: string, onCleanup: OnClean
       if (connection.isSilent) return
       if (isReady(chunk)) {
         attempts.succeeded++
-        connectedAt.push(performance.now())
+        connectedAt.push(Date.now())
         underWay.delete(client)
       }
       client.write(chunk)

@@ -29,21 +29,34 @@ const ticker = new EventEmitter().setMaxListeners(0)
 const t = initTRPC.context<DatabaseContext>().create({
   errorFormatter: (o) => ({ ...o.shape, data: { ...o.shape.data, auth: authErrorData(o) } }),
 })
-const protectedProcedure = t.procedure.use(sessionMiddleware)
+/** Adds to each value when it was emitted, after the guard. */
+const stamped = t.middleware(async ({ next }) => {
+  const result = await next()
+  return result.ok ? { ...result, data: stamp(result.data as AsyncIterable<string>) } : result
+})
+async function* stamp(values: AsyncIterable<string>) {
+  for await (const value of values) yield `${value} ${Date.now()}`
+}
+
 const router = t.router({
-  me: protectedProcedure.query(({ ctx }) => ctx.session.userId),
-  clock: protectedProcedure.subscription(async function* ({ ctx }) {
-    const ticks = on(ticker, 'tick', { signal: ctx.auth.signal })
-    yield ctx.session.userId
-    for await (const _ of ticks) yield ctx.session.userId
-  }),
+  me: t.procedure.use(sessionMiddleware).query(({ ctx }) => ctx.session.userId),
+  clock: t.procedure
+    .use(stamped)
+    .use(sessionMiddleware)
+    .subscription(async function* ({ ctx }) {
+      const ticks = on(ticker, 'tick', { signal: ctx.auth.signal })
+      yield ctx.session.userId
+      for await (const _ of ticks) yield ctx.session.userId
+    }),
 })
 export type RevocationRouter = typeof router
 
-process.once('message', async ({ databaseUrl, signingKeys, tickMs, cacheSize = 10_000 }: NodeSettings) => {
+process.once('message', async (settings: NodeSettings) => {
+  const { databaseUrl, signingKeys, tickMs, cacheSize = 10_000, lookupTimeoutMs = 2_000 } = settings
   const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
-  const config = defineAuthConfig({ ...LONG_RUN, baseUrl: BASE_URL, jwks, jwt: { cacheSize } })
-  const database = await openDatabase(databaseUrl)
+  const session = { ...LONG_RUN.session, lookupTimeoutMs }
+  const config = defineAuthConfig({ ...LONG_RUN, baseUrl: BASE_URL, jwks, jwt: { cacheSize }, session })
+  const database = await openDatabase(databaseUrl, { lookupTimeoutMs })
   const { db } = database
   const definition = defineAuth({ config, signingKeys, plugins: [admin(), emailPassword()] })
   const { handler } = await createAuth(definition, database)

@@ -1,6 +1,6 @@
-import type { Answer } from './answer.ts'
+import { type Answer, ownAnswer } from './answer.ts'
 
-/** How and when a stream ended. Times are from `performance.now()`. */
+/** How and when a stream ended. Times are from `Date.now()`, so those of all processes are comparable. */
 export interface StreamEnd extends Answer {
   readonly at: number
 }
@@ -11,10 +11,8 @@ export interface LiveStream {
   readonly begun: Promise<Answer>
   readonly ended: Promise<StreamEnd>
   readonly seen: {
-    /** Values so far. */
-    readonly values: number
-    /** When the last value arrived. */
-    readonly lastAt: number
+    /** When the node emitted each value so far. */
+    readonly emittedAt: readonly number[]
     /** Values after the end, and values for another user. */
     readonly wrong: number
     readonly hasEnded: boolean
@@ -27,15 +25,14 @@ export interface LiveStream {
 /** Keeps the record of a stream. */
 export interface StreamRecord {
   readonly stream: Omit<LiveStream, 'close'>
-  value(answer: Answer): void
+  value(value: unknown): void
   end(answer: Answer): void
   closeSocket(code: number): void
 }
 
-export function createRecord(): StreamRecord {
+export function createRecord({ userId }: { readonly userId: string }): StreamRecord {
   const seen = {
-    values: 0,
-    lastAt: Number.NEGATIVE_INFINITY,
+    emittedAt: [] as number[],
     wrong: 0,
     hasEnded: false,
     closeCode: null as number | null,
@@ -44,19 +41,30 @@ export function createRecord(): StreamRecord {
   const ended = Promise.withResolvers<StreamEnd>()
   return {
     stream: { begun: begun.promise, ended: ended.promise, seen },
-    value(answer) {
-      seen.values++
-      seen.lastAt = performance.now()
+    value(value) {
+      const [user, at] = String(value).split(' ')
+      const answer = ownAnswer(user, userId)
+      seen.emittedAt.push(Number(at))
       if (seen.hasEnded || answer.reason !== null) seen.wrong++
       begun.resolve(answer)
     },
     end(answer) {
       seen.hasEnded = true
       begun.resolve(answer)
-      ended.resolve({ ...answer, at: performance.now() })
+      ended.resolve({ ...answer, at: Date.now() })
     },
     closeSocket(code) {
       seen.closeCode = code
     },
   }
+}
+
+/** Returns how many values a stream emitted after a moment. */
+export function valuesAfter({ seen }: LiveStream, moment: number): number {
+  return seen.emittedAt.filter((at) => at > moment).length
+}
+
+/** Returns how much later than a moment a stream emitted its last value. */
+export function lateMs({ seen }: LiveStream, moment: number): number {
+  return (seen.emittedAt.at(-1) ?? Number.NEGATIVE_INFINITY) - moment
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createDeck, createRandom } from '../../../core/test/hostile/random.ts'
 import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import type { SignInWorld } from '../../../core/test/support/sign-in-methods.ts'
+import { until } from '../../../core/test/support/until.ts'
 import { type Answer, tally } from './answer.ts'
 import { callOverHttp, openSocket } from './calls.ts'
 import type { OnCleanup } from './cleanup.ts'
@@ -12,7 +13,7 @@ import { KINDS, type Kind, reasonAfter, revoke } from './revocations.ts'
 import { signInByEveryMethod } from './sign-in-by-every-method.ts'
 import { signInAdmin } from './signed-in-users.ts'
 import { startNodes } from './start-nodes.ts'
-import type { LiveStream } from './stream-record.ts'
+import { type LiveStream, valuesAfter } from './stream-record.ts'
 
 /** The effects of suspending a node for a while. */
 export interface StopReport {
@@ -85,13 +86,13 @@ export async function suspendNode(
     }),
   )
   await isOver
-  const valuesBefore = new Map(watchers.map(({ stream }) => [stream, stream.seen.values]))
-  const valuesAfter = ({ stream }: Watcher) => stream.seen.values - (valuesBefore.get(stream) ?? 0)
-  const resumedAt = performance.now()
+  const resumedAt = Date.now()
   there.resume()
 
   const revoked = watchers.filter(({ kind }) => kind !== null)
   const live = watchers.filter(({ kind }) => kind === null)
+  const goingOn = () =>
+    live.filter(({ stream }) => !stream.seen.hasEnded && valuesAfter(stream, resumedAt) > 1).length
   const ends = await Promise.all(
     revoked.map(async ({ kind, stream }) => {
       const { at, reason } = await stream.ended
@@ -100,6 +101,7 @@ export async function suspendNode(
       return { ms: at - resumedAt, wrong: isRight ? [] : [`${kind}: ${reason}`] }
     }),
   )
+  await until(() => goingOn() > 0)
   // Anything that might still arrive after the end.
   await sleep(500)
   const answersTo = async (list: readonly Watcher[]) =>
@@ -109,13 +111,12 @@ export async function suspendNode(
     revoked: {
       endedWrongly: ends.flatMap(({ wrong }) => wrong),
       msUntilEnd: figuresOf(ends.map(({ ms }) => ms)),
-      mostValuesAfter: Math.max(...revoked.map(valuesAfter)),
+      mostValuesAfter: Math.max(...revoked.map(({ stream }) => valuesAfter(stream, resumedAt))),
       valuesAfterEnd: revoked.reduce((sum, { stream }) => sum + stream.seen.wrong, 0),
       calls: await answersTo(revoked),
     },
     live: {
-      streamsGoingOn: live.filter((watcher) => !endedLive.includes(watcher) && valuesAfter(watcher) > 1)
-        .length,
+      streamsGoingOn: goingOn(),
       ends: tally(await Promise.all(endedLive.map(({ stream }) => stream.ended))),
       calls: await answersTo(live),
     },

@@ -20,7 +20,7 @@ const JWT_LIFETIME_SECONDS = 60
 const REFRESH_AFTER_MS = 800
 
 test(`${ROTATIONS} rotations over two processes under load sign no user out, and no removed key is accepted`, {
-  timeout: 60_000 + ROTATIONS * 5_000,
+  timeout: 120_000 + ROTATIONS * 5_000,
 }, async ({ onTestFinished }) => {
   const directory = mkdtempSync(join(tmpdir(), 'sallyport-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
@@ -29,7 +29,7 @@ test(`${ROTATIONS} rotations over two processes under load sign no user out, and
   const nodes = await Promise.all([startNode(), startNode()])
   const load = startLoad(nodes, users, { refreshAfterMs: REFRESH_AFTER_MS, pauseMs: PAUSE_MS })
   const keys = followKeys(keyPath, {
-    isAccepted: async (key) => (await tryKey(key)).every((status) => status === 200),
+    isAccepted: async (key) => (await tryKey(key, users.slice(0, 1))).every((status) => status === 200),
     jwtLifetimeSeconds: JWT_LIFETIME_SECONDS,
   })
 
@@ -41,8 +41,8 @@ test(`${ROTATIONS} rotations over two processes under load sign no user out, and
   }
 
   /** Sends every node a new token of every session, signed with a key. Returns the statuses. */
-  function tryKey(key: StoredKey): Promise<number[]> {
-    const answers = nodes.flatMap((node) => users.map((user) => callMe(node, forgeJwt(key, user))))
+  function tryKey(key: StoredKey, of = users): Promise<number[]> {
+    const answers = nodes.flatMap((node) => of.map((user) => callMe(node, forgeJwt(key, user))))
     return Promise.all(answers.map(async (answer) => (await answer).status))
   }
 
