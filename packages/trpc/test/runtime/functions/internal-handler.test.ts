@@ -318,17 +318,25 @@ describe('the body', () => {
   })
 
   test("is not awaited if it doesn't arrive", async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const node = scene.addNode({ timeoutMs: 300, maxConcurrent: 1 })
-    const never = new ReadableStream({})
+    const read = Promise.withResolvers<void>()
+    const never = new ReadableStream({ pull: () => read.resolve() }, { highWaterMark: 0 })
     const headers = { authorization: `Bearer ${await tokenFor(scene, SAVE)}` }
     const init = { method: 'POST', body: never, duplex: 'half', headers } as const
     const request = new Request('http://localhost/internal', init)
-    expect(await answerTo(request, node)).toEqual(rejectedWith(503, 'UNDECIDED'))
+    const answer = answerTo(request, node)
+    await read.promise
+    vi.advanceTimersByTime(300)
+    expect(await answer).toEqual(rejectedWith(503, 'UNDECIDED'))
     expect((await send(LIST, {}, node)).status).toBe(200)
   })
 
   test('is awaited once per token, so a token holds one place', async () => {
-    const node = scene.addNode({ timeoutMs: 1_000, maxConcurrent: 2 })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const node = scene.addNode({ timeoutMs: 300, maxConcurrent: 2 })
     const token = await tokenFor(scene, SAVE)
     const stalled = () => {
       const headers = { authorization: `Bearer ${token}` }
@@ -339,6 +347,7 @@ describe('the body', () => {
     const answers = [stalled(), stalled()]
     expect(await Promise.race(answers)).toEqual(rejectedWith(401, 'TOKEN_REPLAYED'))
     expect((await send(LIST, {}, node)).status).toBe(200)
+    vi.advanceTimersByTime(300)
     expect(await Promise.all(answers)).toContainEqual(rejectedWith(503, 'UNDECIDED'))
   })
 })

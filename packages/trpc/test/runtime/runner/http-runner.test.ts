@@ -12,8 +12,9 @@ import {
 } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
 import { Agent, fetch as fetchOver } from 'undici'
-import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
+import { until } from '../../../../core/test/support/until.ts'
 import { createInternalScene, holdWork, overNoNetwork } from '../../support/internal-scene.ts'
 import { errorEnvelope } from '../../support/service-call.ts'
 import { soon } from '../../support/soon.ts'
@@ -290,8 +291,13 @@ describe('if the outcome is unknown,', () => {
   })
 
   test('both attempts share one timeout', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const { runner, attempts } = runnerWith(() => new Promise(() => {}), { timeoutMs: 300 })
-    expect(await endOf(runner.run(LIST))).toBe('SESSIONS_UNAVAILABLE')
+    const call = runner.run(LIST)
+    await until(() => attempts.length > 0)
+    vi.advanceTimersByTime(300)
+    expect(await endOf(call)).toBe('SESSIONS_UNAVAILABLE')
     expect(attempts).toHaveLength(1)
     expect(attempts[0]?.signal.aborted).toBe(true)
   })

@@ -3,8 +3,9 @@ import { isConfigurationError } from '@sallyport/core/internal/server'
 import type { TestSession } from '@sallyport/core/testing'
 import { type CallLimits, localRunner, type Runner, type RunnerCall } from '@sallyport/trpc/action'
 import { TRPCError } from '@trpc/server'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { temporaryDirectory } from '../../../../core/test/support/temporary-directory.ts'
+import { until } from '../../../../core/test/support/until.ts'
 import {
   createInternalScene,
   type Failure,
@@ -328,9 +329,13 @@ describe.each<[string, (node: InternalNode, limits?: CallLimits) => Runner]>([
     })
 
     test('a function that takes too long is not awaited', async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      onTestFinished(() => void vi.useRealTimers())
       holdWork(scene.work)
-      const call = { path: 'work.waitAndWrite', type: 'mutation' } as const
-      expect(await errorOf(runWith({ timeoutMs: 300 }, call))).toEqual(UNAVAILABLE)
+      const call = runWith({ timeoutMs: 300 }, { path: 'work.waitAndWrite', type: 'mutation' })
+      await until(() => scene.work.signal !== undefined)
+      vi.advanceTimersByTime(300)
+      expect(await errorOf(call)).toEqual(UNAVAILABLE)
       expect(scene.work.signal?.aborted).toBe(true)
     })
 
