@@ -13,6 +13,7 @@ import {
 } from 'vitest'
 import { WebSocket as NodeWebSocket } from 'ws'
 import { eventually } from '../../../core/test/support/eventually.ts'
+import { until } from '../../../core/test/support/until.ts'
 import { clientSession } from '../../src/client/client-session.ts'
 import { callEndpoint, withCookiesOf } from '../support/call-endpoint.ts'
 import { followNumbers } from '../support/follow-numbers.ts'
@@ -293,11 +294,22 @@ describe('a socket whose credentials were superseded', () => {
     const codes = closeCodes(scene)
     const former = String(scene.jar.get('service.jwt'))
     const visitor = browser({ cookie: [...scene.jar].map((pair) => pair.join('=')).join('; ') })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    // Time passes in steps, so the client has read each message before its next delay is over.
+    const inSteps = (isSo: () => boolean) =>
+      until(() => {
+        vi.advanceTimersByTime(50)
+        return isSo()
+      })
     const response = await callEndpoint(server, visitor, { method: 'POST', path: '/revoke-copies', body: {} })
-    await eventually(() => expect(codes).toEqual([4401]))
-    await eventually(() => expect(scene.count('token')).toBeGreaterThan(1))
+    await inSteps(() => codes.includes(4401))
+    await inSteps(() => scene.count('token') > 1)
     scene.take({ cookie: withCookiesOf(response, visitor).headers.cookie ?? '' })
-    await eventually(() => expect(statesOf(scene)).toEqual([false, true]))
+    await inSteps(() => statesOf(scene)[1] === true)
+    vi.useRealTimers()
+    expect(statesOf(scene)).toEqual([false, true])
+    expect(codes).toEqual([4401])
     expect(scene.sockets[1]?.cookie).not.toContain(former)
     expect(await client.me.query()).toBe(ada.userId)
     expect(scene.sockets).toHaveLength(2)
