@@ -9,7 +9,7 @@ import { createHandler, drain } from '@sallyport/trpc'
 import { createTRPCClient, createWSClient, httpBatchLink, httpSubscriptionLink, wsLink } from '@trpc/client'
 import { initTRPC } from '@trpc/server'
 import { EventSource } from 'eventsource'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { socketWith } from '../support/connect.ts'
 import { cookieFetch } from '../support/cookie-fetch.ts'
@@ -181,7 +181,7 @@ test('calls in flight are answered if the app has closed the server before', asy
   await soon(() => expect(scene.begun).toBe(1))
   const closed = once(node.server, 'close')
   node.server.close()
-  const drained = drain({ auth, server: node.server })
+  const drained = drain({ auth, server: node.server, timeoutMs: 50_000 })
   setTimeout(scene.release.resolve, 100)
   expect(await call).toBe('1')
   await Promise.all([closed, drained])
@@ -200,12 +200,16 @@ test('requests on open connections get responses, which end the connections, and
   }
   const [before, slow] = [await open('/'), await open('/long')]
   expect(await text(before)).toBe('short')
+  // Stops the clock, so no connection is closed before its response has arrived.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+  onTestFinished(() => clock.mockRestore())
   const drained = drain({ auth: { close() {} }, server, timeoutMs: 50_000 })
   await setImmediate()
   const after = await open('/')
   expect([before.headers.connection, after.headers.connection]).toEqual(['keep-alive', 'close'])
   expect(await text(after)).toBe('short')
   expect((await text(slow)).length).toBe(long.length)
+  clock.mockRestore()
   await drained
 })
 
