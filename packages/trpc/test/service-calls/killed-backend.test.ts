@@ -115,7 +115,12 @@ test(`of actions on a backend that is killed ${KILLS} times, each gets its resul
     stillUnknown: 0,
   }
 
-  for (let kill = 0; kill < KILLS; kill++) {
+  const wasDuringWork = () =>
+    figures.unavailable > 0 &&
+    figures.retriedReads + figures.retriedWrites > 0 &&
+    figures.answeredFromStore > 0
+  // On a busy machine, more kills may be needed until one happens during work.
+  for (let kill = 0; kill < KILLS || !wasDuringWork(); kill++) {
     const actions = Array.from({ length: ACTIONS_A_KILL }, () => planAction(source))
     const running = actions.map(async (planned) => {
       await sleep(planned.startsAfter)
@@ -176,11 +181,7 @@ test(`of actions on a backend that is killed ${KILLS} times, each gets its resul
     .select(({ fn }) => [fn.countAll<number>().as('rows'), fn.count<number>('id').distinct().as('ids')])
     .execute()
   expect({ rows, ids }).toEqual({ rows: figures.executions, ids: figures.executions })
-  // The kills happened during work.
   expect(figures.results).toBeGreaterThan(KILLS)
-  expect(figures.unavailable).toBeGreaterThan(0)
-  expect(figures.retriedReads + figures.retriedWrites).toBeGreaterThan(0)
-  expect(figures.answeredFromStore).toBeGreaterThan(0)
   if (!IS_FULL) return
   expect(figures.retriedReads).toBeGreaterThan(0)
   expect(figures.retriedWrites).toBeGreaterThan(0)
