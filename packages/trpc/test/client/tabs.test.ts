@@ -467,7 +467,7 @@ describe('a message of another tab', () => {
 })
 
 describe('a superseded secret', () => {
-  const newer = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 60_000 }
+  const newer = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 600_000 }
   const open = async (count: number) => {
     const opened = openTabs(count)
     const { server, states } = opened

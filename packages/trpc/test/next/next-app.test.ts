@@ -184,6 +184,7 @@ describe('Hydrated', () => {
     const before = requests()
     await page.evaluate('router.refresh()')
     await page.getByText('Rendered for a guest').waitFor()
+    await until(() => requests() - before >= 2)
     await page.waitForTimeout(500)
     expect(requests() - before).toBe(2)
     await close()

@@ -17,12 +17,10 @@ afterAll(() => server.close())
 /** Renders a page in another process, and resolves when that process has ended. */
 function render(cookie?: string) {
   const args = [node, `http://${server.host}`, PATHS.fetch, ...(cookie === undefined ? [] : [cookie])]
-  return promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  return promisify(execFile)(process.execPath, args, { timeout: 50_000 })
 }
 
-describe('a page that suspends on a query that was not prefetched ends, and its process too', {
-  timeout: 30_000,
-}, () => {
+describe('a page that suspends on a query that was not prefetched ends, and its process too', () => {
   test("with the user's data if it has the cookies of the page", async () => {
     const { stdout, stderr } = await render(ada.cookie)
     expect(stdout).toContain(`<b>${ada.userId}</b>`)

@@ -104,7 +104,8 @@ export async function startServer(
       createContext: (o) => ({ ...context.http({ ...o, remoteAddress }), db, stage }),
     })
   })
-  const server = createServer((req, res) =>
+  // Otherwise a client could send a request on a connection that the server closes at that moment.
+  const server = createServer({ keepAliveTimeout: 600_000 }, (req, res) =>
     req.url?.startsWith(`${PATHS.node}/`) ? overNode(req, res) : void overFetch(req, res),
   )
   const checks = upgradeCheck === 'present' ? webSocketOptions(config, socketLimits) : {}
