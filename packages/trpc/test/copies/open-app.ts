@@ -38,6 +38,7 @@ import { sql } from 'kysely'
 import { WebSocketServer } from 'ws'
 import { createTestClock } from '../../../core/src/testing/instruments.ts'
 import { createOutbox, type Outbox } from '../../../core/test/support/outbox.ts'
+import { PATIENT } from '../../../core/test/support/postgres.ts'
 import { createUserMaker, type MadeUser } from '../../../core/test/support/user-maker.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import { type AppKysely, appRouter, type CopiesContext, createCaller, type NoteTables } from './router.ts'
@@ -85,7 +86,7 @@ type Definition = ReturnType<typeof define>['definition']
 /** The app's auth endpoints, for its clients. */
 export type CopiesApi = Auth<Definition['plugins']>['api']
 
-function define(key: Keys, outbox: Outbox, options: Partial<AuthConfigOptions>) {
+function define(key: Keys, outbox: Outbox, { session, ...options }: Partial<AuthConfigOptions>) {
   const signingKeys = { keys: [key] }
   const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
   const config = defineAuthConfig({
@@ -93,6 +94,7 @@ function define(key: Keys, outbox: Outbox, options: Partial<AuthConfigOptions>) 
     bearer: true,
     trustedProxies: ['127.0.0.1', '::1'],
     ...options,
+    session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs, ...session },
     jwks,
   })
   const plugins = [emailPassword({ sendEmail: outbox.sendEmail })] as const
@@ -102,7 +104,7 @@ function define(key: Keys, outbox: Outbox, options: Partial<AuthConfigOptions>) 
 export async function openCopiesApp(url: string): Promise<CopiesApp> {
   const isPostgres = url.startsWith('postgres:')
   const opened = isPostgres
-    ? await postgres.openPostgres<NoteTables>(url)
+    ? await postgres.openPostgres<NoteTables>(url, PATIENT)
     : await sqlite.openSqlite<NoteTables>(url)
   const db: AppKysely = opened.db
   await sql`create table if not exists note (id text primary key)`.execute(db)

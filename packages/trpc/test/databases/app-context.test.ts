@@ -11,6 +11,7 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import { Pool } from 'pg'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
+import { PATIENT } from '../../../core/test/support/postgres.ts'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
@@ -24,7 +25,7 @@ const url = await postgresUrl()
 const app = await openForTests(url)
 const pool = new Pool({ connectionString: url })
 afterAll(() => pool.end())
-const database = await openPostgres({ pool })
+const database = await openPostgres({ pool }, PATIENT)
 afterAll(database.close)
 const auth = createAuthContext(app.config)
 const prisma = await createPrisma(url)

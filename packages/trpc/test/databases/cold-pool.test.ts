@@ -3,7 +3,7 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { expect, onTestFinished, test } from 'vitest'
 import { postgresKind } from '../../../core/test/support/database-kinds.ts'
 import { hostApp, libraryTables } from '../../../core/test/support/host-tables.ts'
-import { testPostgres } from '../../../core/test/support/postgres.ts'
+import { PATIENT, testPostgres } from '../../../core/test/support/postgres.ts'
 import { startProxy } from '../../../core/test/support/tcp-proxy.ts'
 import { guardedApp } from './guarded-app.ts'
 
@@ -22,7 +22,7 @@ test.each(IS_LONG ? [40, 80, 150] : [40])(
     const url = new URL(database.url)
     const proxy = await startProxy(server.port, { delayMs: roundTripMs / 2 })
     url.port = String(proxy.port)
-    const opened = await openPostgres(url.href)
+    const opened = await openPostgres(url.href, PATIENT)
     onTestFinished(opened.close)
 
     const app = guardedApp(opened.db)

@@ -5,7 +5,7 @@ import { postgresKind, type TestDatabase } from '../../../core/test/support/data
 import { eventually } from '../../../core/test/support/eventually.ts'
 import { betterAuthSql, betterAuthTables, hostApp } from '../../../core/test/support/host-tables.ts'
 import { NO_PGBOUNCER, PGBOUNCER, startPgBouncer } from '../../../core/test/support/pgbouncer.ts'
-import { testPostgres } from '../../../core/test/support/postgres.ts'
+import { PATIENT, testPostgres } from '../../../core/test/support/postgres.ts'
 import { type GuardedApp, guardedApp } from './guarded-app.ts'
 
 const IS_LONG = process.env.DATABASES === 'all'
@@ -56,7 +56,7 @@ describe.each(SERVERS)('on leases alone, with $name', ({ isSkipped, urlOf }) => 
       await database.run(betterAuthSql('PostgreSQL'))
       const url = await urlOf(database)
       const open = async (): Promise<GuardedApp> => {
-        const store = await openPostgresStore(url, { mapping: tables.mapping ?? {} })
+        const store = await openPostgresStore(url, { ...PATIENT, mapping: tables.mapping ?? {} })
         onTestFinished(store.close)
         const db: AuthDatabase = withAuthStore({}, store)
         return guardedApp(db)

@@ -11,7 +11,7 @@ import {
   type PoolMode,
   startPgBouncer,
 } from '../../../core/test/support/pgbouncer.ts'
-import { testPostgres } from '../../../core/test/support/postgres.ts'
+import { PATIENT, testPostgres } from '../../../core/test/support/postgres.ts'
 import { guardedApp } from './guarded-app.ts'
 
 const IS_LONG = process.env.DATABASES === 'all'
@@ -31,7 +31,7 @@ describe.skipIf(PGBOUNCER === null).each<{ mode: PoolMode }>([{ mode: 'session' 
       const database = await kind.create()
       const urlOf = await startPgBouncer(server, mode)
       const url = urlOf(new URL(database.url).pathname.slice(1))
-      const nodes = [await openPostgres(url), await openPostgres(url)] as const
+      const nodes = [await openPostgres(url, PATIENT), await openPostgres(url, PATIENT)] as const
       for (const node of nodes) onTestFinished(node.close)
       const [first, second] = nodes.map(({ db }) => guardedApp(db))
       if (first === undefined || second === undefined) throw new TypeError('Two nodes were expected')

@@ -177,7 +177,13 @@ export async function openPathsApp({
   now: () => Date
   random: Random
 }): Promise<PathsApp> {
-  const config = defineAuthConfig({ baseUrl: ORIGIN, jwks, bearer: true, now })
+  const config = defineAuthConfig({
+    baseUrl: ORIGIN,
+    jwks,
+    bearer: true,
+    now,
+    session: { lookupTimeoutMs: 60_000 },
+  })
   const world = await startSignInWorld()
   const definition = defineProbe(config, signingKeys, world)
   const opened = await openSqlite(':memory:', { columns: columnsOf(definition) })

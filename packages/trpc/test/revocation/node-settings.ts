@@ -1,3 +1,5 @@
+import type { PostgresOptions } from '@sallyport/core/postgres'
+
 /** A node's settings. */
 export interface NodeSettings {
   readonly databaseUrl: string
@@ -6,15 +8,15 @@ export interface NodeSettings {
   readonly tickMs: number
   /** How many verified JWTs it keeps. @default 10_000 */
   readonly cacheSize?: number
-  /** How long a lookup may take, in milliseconds. @default 2_000 */
-  readonly lookupTimeoutMs?: number
+  /** Of PostgreSQL, and of Step 2. */
+  readonly timeouts?: Pick<PostgresOptions, 'connectTimeoutMs' | 'lookupTimeoutMs'>
 }
 
 /** For sessions that a test begins long before it ends them. */
 export const LONG_RUN = { jwt: { expiresInSeconds: 3_600 }, session: { freshForSeconds: 3_600 } } as const
 
 /** Of nodes that must accept each call, on a busy machine too. */
-export const PATIENT = { lookupTimeoutMs: 60_000 } as const
+export const PATIENT = { timeouts: { connectTimeoutMs: 60_000, lookupTimeoutMs: 60_000 } } as const
 
 /** The base URL that the nodes are configured with. */
 export const BASE_URL = 'http://localhost:3000'

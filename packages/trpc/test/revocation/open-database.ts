@@ -7,12 +7,9 @@ export type AppDatabase = Awaited<ReturnType<typeof openPostgres>> | Awaited<Ret
 /** Opens the database that the URL names. */
 export function openDatabase(
   url: string,
-  {
-    lookupTimeoutMs = 2_000,
-    ...options
-  }: Pick<SqliteOptions & PostgresOptions, 'columns' | 'lookupTimeoutMs'> = {},
+  { timeouts, ...options }: Pick<SqliteOptions, 'columns'> & { readonly timeouts?: PostgresOptions } = {},
 ): Promise<AppDatabase> {
   return url.startsWith('postgres:')
-    ? openPostgres(url, { ...options, lookupTimeoutMs })
+    ? openPostgres(url, { ...timeouts, ...options })
     : openSqlite(url, options)
 }

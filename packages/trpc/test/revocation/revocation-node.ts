@@ -52,11 +52,11 @@ const router = t.router({
 export type RevocationRouter = typeof router
 
 process.once('message', async (settings: NodeSettings) => {
-  const { databaseUrl, signingKeys, tickMs, cacheSize = 10_000, lookupTimeoutMs = 2_000 } = settings
+  const { databaseUrl, signingKeys, tickMs, cacheSize = 10_000, timeouts = {} } = settings
   const jwks = staticJwks(parseSigningKeys(signingKeys).publicJwks)
-  const session = { ...LONG_RUN.session, lookupTimeoutMs }
+  const session = { ...LONG_RUN.session, lookupTimeoutMs: timeouts.lookupTimeoutMs ?? 2_000 }
   const config = defineAuthConfig({ ...LONG_RUN, baseUrl: BASE_URL, jwks, jwt: { cacheSize }, session })
-  const database = await openDatabase(databaseUrl, { lookupTimeoutMs })
+  const database = await openDatabase(databaseUrl, { timeouts })
   const { db } = database
   const definition = defineAuth({ config, signingKeys, plugins: [admin(), emailPassword()] })
   const { handler } = await createAuth(definition, database)

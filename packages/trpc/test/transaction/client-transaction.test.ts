@@ -16,7 +16,7 @@ import * as sqliteCore from 'drizzle-orm/sqlite-core'
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { testPostgres } from '../../../core/test/support/postgres.ts'
+import { PATIENT, testPostgres } from '../../../core/test/support/postgres.ts'
 import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
@@ -69,7 +69,7 @@ function procedure<Db extends AuthDatabase>(
 async function onPostgres(name: string) {
   const url = await server.createDatabase(name)
   const app = await openForTests(url)
-  const store = await openPostgresStore(url, { mapping })
+  const store = await openPostgresStore(url, { ...PATIENT, mapping })
   const pool = new Pool({ connectionString: url })
   afterAll(async () => {
     await pool.end()

@@ -56,11 +56,13 @@ export async function withDrizzle(url: string): Promise<OwnTransactions> {
 export async function withPrisma(url: string): Promise<OwnTransactions> {
   const prisma = await createPrisma(url)
   return (work) =>
-    prisma.$transaction((tx) =>
-      work({
-        execute: (...query) => tx.$queryRaw(...query),
-        write: (text) => tx.note.create({ data: { id: id(), text } }),
-      }),
+    prisma.$transaction(
+      (tx) =>
+        work({
+          execute: (...query) => tx.$queryRaw(...query),
+          write: (text) => tx.note.create({ data: { id: id(), text } }),
+        }),
+      { maxWait: 20_000, timeout: 20_000 },
     )
 }
 
@@ -74,7 +76,10 @@ export async function createPrisma(url: string): Promise<Prisma> {
 
 /** The parts of a generated client that the tests use. */
 export interface Prisma {
-  $transaction<Result>(work: (tx: PrismaTransaction) => Promise<Result>): Promise<Result>
+  $transaction<Result>(
+    work: (tx: PrismaTransaction) => Promise<Result>,
+    options?: { readonly maxWait: number; readonly timeout: number },
+  ): Promise<Result>
   $disconnect(): Promise<void>
 }
 interface PrismaTransaction {

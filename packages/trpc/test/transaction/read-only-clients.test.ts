@@ -10,10 +10,12 @@ import { afterAll, expect, expectTypeOf, test } from 'vitest'
 import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { postgresKind } from '../../../core/test/support/database-kinds.ts'
 import { startNeonHttpStub } from '../../../core/test/support/neon-http-stub.ts'
-import { testPostgres } from '../../../core/test/support/postgres.ts'
+import { PATIENT, testPostgres } from '../../../core/test/support/postgres.ts'
 import { browser } from '../support/visitor.ts'
 
-const { config, key, signingKeys } = await createIssuer()
+const { config, key, signingKeys } = await createIssuer({
+  session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs },
+})
 const definition = defineAuth({ config, signingKeys })
 
 const session = { id: 's', userId: 'u', expiresAt: new Date(Date.now() + 3_600_000) }
@@ -71,7 +73,7 @@ test('neon() over HTTP guards calls, without ctx.transaction and without our end
   for (const statement of STATEMENTS) await database.run(statement)
   afterAll(await startNeonHttpStub(database.url))
   const pool = neon(database.url)
-  const store = await openPostgresStore({ pool }, { mapping })
+  const store = await openPostgresStore({ pool }, { ...PATIENT, mapping })
   afterAll(store.close)
   expectTypeOf(store).toEqualTypeOf<PostgresReader>()
   await expectOnlyGuards(store)
