@@ -9,6 +9,7 @@ import type { BetterAuthOptions } from 'better-auth'
 import { admin, organization } from 'better-auth/plugins'
 import { EventSource } from 'eventsource'
 import { WebSocket, WebSocketServer } from 'ws'
+import { KEEP_ALIVE } from '../support/keep-alive.ts'
 import { openStream, type Stream } from '../support/stream.ts'
 import { cookieOf, createAuth, createTrpc, ORIGIN, PASSWORD } from './create-auth.ts'
 
@@ -32,7 +33,7 @@ export async function openScene(more: Pick<BetterAuthOptions, 'secondaryStorage'
       .use(requireRole('admin'))
       .subscription(({ ctx }) => silence(ctx.auth.signal)),
   })
-  const server = createServer(createHTTPHandler({ router, createContext, basePath: '/trpc/' }))
+  const server = createServer(KEEP_ALIVE, createHTTPHandler({ router, createContext, basePath: '/trpc/' }))
   const wss = new WebSocketServer({ server, ...webSocketOptions(guard.config) })
   const wsContext = (o: WsContextOptions) => ({ ...guard.ws(o), db })
   applyWSSHandler({ wss, router, createContext: wsContext })

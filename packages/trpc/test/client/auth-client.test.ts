@@ -29,6 +29,7 @@ import {
 import { afterAll, describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest'
 import * as z from 'zod'
 import { cookieFetch } from '../support/cookie-fetch.ts'
+import { KEEP_ALIVE } from '../support/keep-alive.ts'
 
 /** A third-party plugin. */
 const notes = {
@@ -69,6 +70,7 @@ const auth = await createTestAuth({
   ],
 })
 const server = createServer(
+  KEEP_ALIVE,
   getRequestListener((request, { incoming }) =>
     auth.handler(request, { remoteAddress: incoming.socket.remoteAddress }),
   ),

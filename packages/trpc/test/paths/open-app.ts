@@ -61,6 +61,7 @@ import {
   startSignInWorld,
 } from '../../../core/test/support/sign-in-methods.ts'
 import { type FaultyStore, faultyStore } from '../support/faulty-store.ts'
+import { KEEP_ALIVE } from '../support/keep-alive.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import type { Answer } from './model.ts'
 
@@ -218,6 +219,7 @@ export async function openPathsApp({
 
   const contexts = createAuthContext(config, { db })
   const server = createServer(
+    KEEP_ALIVE,
     createHTTPHandler({
       router,
       responseMeta: authResponseMeta,

@@ -21,6 +21,7 @@ import { initTRPC } from '@trpc/server'
 import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
+import { KEEP_ALIVE } from '../support/keep-alive.ts'
 import { BASE_URL, LONG_RUN, type NodeSettings } from './node-settings.ts'
 import { openDatabase } from './open-database.ts'
 
@@ -68,7 +69,7 @@ process.once('message', async (settings: NodeSettings) => {
     createContext: (o) => ({ ...context.http(o), db }),
     ...authHandlerOptions,
   })
-  const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) =>
+  const server = createServer(KEEP_ALIVE, (request, response) =>
     request.url?.startsWith('/trpc/') ? overTrpc(request, response) : void overAuth(request, response),
   )
   applyWSSHandler({

@@ -21,6 +21,7 @@ import type { Kysely } from 'kysely'
 import * as z from 'zod'
 import { createHostileKey, type HostileKey } from '../../../core/test/hostile/hostile-key.ts'
 import type { Random } from '../../../core/test/hostile/random.ts'
+import { KEEP_ALIVE } from '../support/keep-alive.ts'
 import { ORIGIN } from '../support/visitor.ts'
 
 /** The services' keys, and other parties' keys. */
@@ -112,7 +113,7 @@ export async function openNodes(
       getAuth: () => ({ api: { probe: async ({ id }: { id: string }) => note(id) ?? {} } }),
     })
     const handle = createInternalHandler(functions, { serviceJwks, maxBodyBytes: MAX_BODY_BYTES })
-    const server = createServer(getRequestListener(handle))
+    const server = createServer(KEEP_ALIVE, getRequestListener(handle))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
     return {

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { createServerAuth } from '@sallyport/trpc/ssr'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cookieWith, createScene, pageRequest, type Scene, SOURCES } from './scene.ts'
 
 const TRUSTED = { trustedProxies: ['10.0.0.0/8'] }
@@ -136,15 +136,23 @@ describe('over HTTP', () => {
   })
 
   test('a slow request times out', async () => {
-    const { promise: closed, resolve } = Promise.withResolvers<void>()
-    const mute = createServer((req) => void req.socket.once('close', () => resolve()))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const [asked, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const mute = createServer((req) => {
+      req.socket.once('close', () => closed.resolve())
+      asked.resolve()
+    })
     const serverAuth = createServerAuth({
       config: scene.auth.config,
       token: { url: await listen(mute) },
       timeoutMs: 50,
     })
-    const page = await serverAuth(pageRequest(cookie))
+    const rendering = serverAuth(pageRequest(cookie))
+    await asked.promise
+    vi.advanceTimersByTime(50)
+    const page = await rendering
     expect([page.state, page.reason]).toEqual([{ status: 'unknown' }, 'SESSIONS_UNAVAILABLE'])
-    await closed
+    await closed.promise
   })
 })

@@ -21,6 +21,7 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { Hono } from 'hono'
 import * as z from 'zod'
 import { createRandom } from '../../../core/test/hostile/random.ts'
+import { KEEP_ALIVE } from '../support/keep-alive.ts'
 import { passwords } from './count-passwords.ts'
 
 const [baseUrl = '', databasePath = '', keyPath = '', limits = '', seed = ''] = process.argv.slice(2)
@@ -84,7 +85,7 @@ app.all('/trpc/*', (c) => {
   })
 })
 
-const server = createServer(getRequestListener(app.fetch))
+const server = createServer(KEEP_ALIVE, getRequestListener(app.fetch))
 server.listen({ port: 0, backlog: 4_096 }, () => {
   const address = server.address()
   if (typeof address === 'object') process.send?.(`http://localhost:${address?.port}`)

@@ -29,6 +29,7 @@ import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
 import { createTestClock } from '../../../core/src/testing/instruments.ts'
 import type { SallyportHost } from '../../../core/test/support/host-sallyport.ts'
+import { KEEP_ALIVE } from './keep-alive.ts'
 
 /** A signed-in browser. */
 export interface SignedIn {
@@ -91,7 +92,7 @@ export async function startKeyFileServer(host: SallyportHost): Promise<KeyFileSe
     createContext: (options) => ({ ...context.http(options), db: database.db }),
   })
   const overAuth = getRequestListener((request) => handler(request))
-  const server = createServer((request, response) =>
+  const server = createServer(KEEP_ALIVE, (request, response) =>
     request.url?.startsWith('/trpc/') ? overTrpc(request, response) : void overAuth(request, response),
   )
   const wss = new WebSocketServer({ server, path: '/ws', ...webSocketOptions(config) })

@@ -24,6 +24,7 @@ import {
   faultyLimits,
   faultyStore,
 } from './faulty-store.ts'
+import { KEEP_ALIVE } from './keep-alive.ts'
 import { appRouter } from './router.ts'
 import { createStage, type Stage } from './stage.ts'
 
@@ -104,8 +105,7 @@ export async function startServer(
       createContext: (o) => ({ ...context.http({ ...o, remoteAddress }), db, stage }),
     })
   })
-  // Otherwise a client could send a request on a connection that the server closes at that moment.
-  const server = createServer({ keepAliveTimeout: 600_000 }, (req, res) =>
+  const server = createServer(KEEP_ALIVE, (req, res) =>
     req.url?.startsWith(`${PATHS.node}/`) ? overNode(req, res) : void overFetch(req, res),
   )
   const checks = upgradeCheck === 'present' ? webSocketOptions(config, socketLimits) : {}

@@ -14,6 +14,7 @@ import { createHTTPHandler } from '@trpc/server/adapters/standalone'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { toNodeHandler } from 'better-auth/node'
 import { WebSocketServer } from 'ws'
+import { KEEP_ALIVE } from '../../support/keep-alive.ts'
 import { openAuth } from './open-auth.ts'
 
 export type ProofApp = Awaited<ReturnType<typeof openProofApp>>
@@ -48,7 +49,9 @@ export async function openProofApp(...options: Parameters<typeof openAuth>) {
     ...authHandlerOptions,
   })
   const handler = toNodeHandler(auth)
-  const server = createServer((req, res) => (req.url?.startsWith('/trpc/') ? trpc : handler)(req, res))
+  const server = createServer(KEEP_ALIVE, (req, res) =>
+    (req.url?.startsWith('/trpc/') ? trpc : handler)(req, res),
+  )
   const wss = new WebSocketServer({ server, ...webSocketOptions(guard.config) })
   applyWSSHandler({ wss, router, createContext: wsContext, ...authHandlerOptions })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
