@@ -17,7 +17,7 @@ export interface Settings {
 /** Calls internal functions from the edge. Resolves to the result as JSON, or the reason of the rejection. */
 export function createCaller({ url, baseUrl, jwks, signingKeys, now }: Settings) {
   const config = defineAuthConfig({ baseUrl, jwks: staticJwks(jwks), now: () => new Date(now()) })
-  const runner = httpRunner({ url, config, service: { name: 'edge', signingKeys }, timeoutMs: 5_000 })
+  const runner = httpRunner({ url, config, service: { name: 'edge', signingKeys }, timeoutMs: 60_000 })
   return async (call: RunnerCall): Promise<string> => {
     try {
       return JSON.stringify(await runner.run(call)) ?? 'nothing'
