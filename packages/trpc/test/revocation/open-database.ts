@@ -10,6 +10,6 @@ export function openDatabase(
   { timeouts, ...options }: Pick<SqliteOptions, 'columns'> & { readonly timeouts?: PostgresOptions } = {},
 ): Promise<AppDatabase> {
   return url.startsWith('postgres:')
-    ? openPostgres(url, { ...timeouts, ...options })
+    ? openPostgres(url, { connectTimeoutMs: 60_000, ...timeouts, ...options })
     : openSqlite(url, options)
 }

@@ -43,7 +43,11 @@ const databaseUrl = `file:${join(directory, 'app.db')}`
 const socketPath = join(directory, 'internal.sock')
 const userKey = createHostileKey('Ed25519', random)
 const userJwks = { keys: [userKey.publicJwk] }
-const config: AuthConfig = defineAuthConfig({ baseUrl: ORIGIN, jwks: staticJwks(userJwks) })
+const config: AuthConfig = defineAuthConfig({
+  baseUrl: ORIGIN,
+  jwks: staticJwks(userJwks),
+  session: { lookupTimeoutMs: 20_000 },
+})
 const dispatcher = new Agent({ connect: { socketPath } })
 afterAll(() => dispatcher.destroy())
 
@@ -98,7 +102,7 @@ beforeAll(async () => {
 afterAll(() => database?.close())
 
 test(`of actions on a backend that is killed ${KILLS} times, each gets its result or 503, and no mutation runs twice`, {
-  timeout: 60_000 + KILLS * 5_000,
+  timeout: 120_000 + KILLS * 5_000,
 }, async () => {
   const source = createRandom(`${SEED} actions`)
   const figures = {
