@@ -5,6 +5,7 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { subscribeToLease } from '../../src/server/session-leases.ts'
 import { sharePostgres } from './databases.ts'
+import { PATIENT } from './node-settings.ts'
 import { openDatabase } from './open-database.ts'
 import { type SignedIn, signIn } from './signed-in-users.ts'
 
@@ -17,7 +18,7 @@ test('1,000 streams whose sessions one commit deletes end, after few statements'
   const issuer = await createIssuer()
   const { config, key } = issuer
   const people = await signIn(url, STREAMS, { issuer })
-  const { db, close } = await openDatabase(url)
+  const { db, close } = await openDatabase(url, PATIENT)
   onTestFinished(close)
   const store = db[authStore]
 
