@@ -31,6 +31,8 @@ const INITDB_FLAGS = [
   '--no-sync',
   // Deriving the key of the password would take half of the time of a connection.
   '--set=scram_iterations=1',
+  // In MB. Each server has a copy of the first one.
+  '--wal-segsize=1',
 ]
 const MAX_INIT_MS = 60_000
 const MAX_START_MS = 55_000
@@ -71,9 +73,9 @@ export function postgresCluster({
   settings?: Readonly<Record<string, string>>
 }): PostgresCluster {
   mkdirSync(directory, { recursive: true })
-  const owner = serverUser()
+  found ??= findPrograms()
+  const { owner, programs } = found
   if (owner !== null) chownSync(directory, owner.uid, owner.gid)
-  const programs = reachablePrograms(owner)
   const spawnOptions = { ...owner, cwd: directory }
   const logFile = join(directory, 'server.log')
   let server: ChildProcess | undefined
@@ -137,6 +139,13 @@ export function postgresCluster({
 interface User {
   readonly uid: number
   readonly gid: number
+}
+
+let found: ReturnType<typeof findPrograms> | undefined
+
+function findPrograms(): { owner: User | null; programs: string } {
+  const owner = serverUser()
+  return { owner, programs: reachablePrograms(owner) }
 }
 
 /** Returns the user that the server runs as, or null for the user of this process. */
