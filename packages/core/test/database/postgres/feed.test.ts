@@ -29,18 +29,21 @@ beforeEach(async () => {
   bob = await storeSession(database)
 })
 
-/** Waits until this many connections listen and have caught up, and these databases deliver. */
-async function listeners(count: number, ...databases: OpenDatabase[]): Promise<void> {
-  await until(async () => (await listenerPids()).length === count)
+/**
+ * Waits until this many connections listen, have caught up, and are idle, and these databases deliver.
+ * Returns their process ids, the newest last.
+ */
+async function listeners(count: number, ...databases: OpenDatabase[]): Promise<number[]> {
+  let pids: number[] = []
+  await until(async () => {
+    const found = await database.rows(`select pid from pg_stat_activity
+      where application_name = 'sallyport-listen' and state = 'idle' and query like '%revocation_log%'
+      and datname = current_database() order by backend_start`)
+    pids = found.map(({ pid }) => Number(pid))
+    return pids.length === count
+  })
   await delivered(...databases)
-}
-
-/** Returns the process ids of connections that listen and are idle. */
-async function listenerPids(): Promise<number[]> {
-  const found = await database.rows(`select pid from pg_stat_activity
-    where application_name = 'sallyport-listen' and state = 'idle' and query like '%revocation_log%'
-    and datname = current_database() order by backend_start`)
-  return found.map(({ pid }) => Number(pid))
+  return pids
 }
 
 function listen({ revocations }: Pick<OpenDatabase, 'revocations'>, key: SessionKey) {
@@ -161,7 +164,7 @@ describe('a notification from another program', () => {
     ['7,999 bytes', `${'['.repeat(7_999)}`],
   ])('with %s costs one read of the log, and the next change still arrives', async (_name, payload) => {
     const reads = spyOnLog()
-    const pids = await listenerPids()
+    const pids = await listeners(2)
     const listener = listen(there, ada)
     // Both read the log now, so neither polls it soon.
     await database.run(`notify sallyport_revocation, 'look'`)
@@ -175,8 +178,7 @@ describe('a notification from another program', () => {
     // One read for each of the two listeners.
     await until(() => reads() >= before + 2)
     expect(reads()).toBe(before + 2)
-    await listeners(2)
-    expect(await listenerPids()).toEqual(pids)
+    expect(await listeners(2)).toEqual(pids)
   })
 })
 
@@ -200,8 +202,7 @@ describe('a disconnected listener', () => {
     const proxy = await startProxy(server.port)
     const opened = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), PATIENT)
     onTestFinished(opened.close)
-    await listeners(3, opened)
-    const pid = (await listenerPids()).at(-1)
+    const pid = (await listeners(3, opened)).at(-1)
     return { proxy, opened, cutOff: () => database.rows(`select pg_terminate_backend(${pid}, 5000)`) }
   }
 
@@ -243,11 +244,10 @@ describe('a disconnected listener', () => {
     await called(listening.early)
     // Reconnecting reads the log while the transaction is open, and starts after it.
     await cutOff()
-    await listeners(3)
+    const pids = await listeners(3)
     expect(listening.late).not.toHaveBeenCalled()
     proxy.hold()
-    const [pid] = (await listenerPids()).slice(-1)
-    await database.rows(`select pg_terminate_backend(${pid}, 5000)`)
+    await database.rows(`select pg_terminate_backend(${pids.at(-1)}, 5000)`)
     await late.query('commit')
     await delivered(there)
     expect(listening.late).not.toHaveBeenCalled()
@@ -360,8 +360,7 @@ test('publishes nothing and keeps no connection after it is closed', async () =>
 
 test('closes only after the current read of the log', async () => {
   const closed = await openPostgres(database.url, PATIENT)
-  await listeners(3, closed)
-  const ofClosed = (await listenerPids()).at(-1)
+  const ofClosed = (await listeners(3, closed)).at(-1)
   const locker = await connectByHand()
   onTestFinished(() => locker.end())
   await locker.query('begin; lock table sallyport.revocation_log in access exclusive mode')
@@ -379,10 +378,10 @@ test('closes only after the current read of the log', async () => {
 test('leaves no connection if it is closed while it connects', async () => {
   const proxy = await startProxy(server.port)
   const closed = await openPostgres(database.url.replace(`:${server.port}/`, `:${proxy.port}/`), PATIENT)
-  await listeners(3, closed)
+  const pids = await listeners(3, closed)
   const before = proxy.attempts
   proxy.hold()
-  await database.rows(`select pg_terminate_backend(${(await listenerPids()).at(-1)}, 5000)`)
+  await database.rows(`select pg_terminate_backend(${pids.at(-1)}, 5000)`)
   // Only the listener is missing.
   await until(() => proxy.attempts > before)
   await closed.close()
