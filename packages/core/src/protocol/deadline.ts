@@ -9,7 +9,8 @@ const SWEEP_MS = 100
 /** In Cloudflare Workers, a timer ends with the request that set it. */
 export const timersAreShared: boolean = globalThis.navigator?.userAgent !== 'Cloudflare-Workers'
 
-const pending = new Set<{ endsAt: number; reject: (reason: Error) => void }>()
+/** The functions that reject, with the time at which they do. */
+const pending = new Map<(reason: Error) => void, number>()
 /** The function that set the timer of the next sweep; null if none is set. */
 let setBy: typeof setTimeout | null = null
 
@@ -23,37 +24,35 @@ export function withDeadline<T>(promise: Promise<T>, timeoutMs: number): Promise
   return new Promise((resolve, reject) => {
     promise.then(resolve, reject)
     if (timersAreShared) {
-      const entry = { endsAt: performance.now() + timeoutMs, reject }
-      const remove = () => pending.delete(entry)
-      pending.add(entry)
+      const remove = () => pending.delete(reject)
+      pending.set(reject, performance.now() + timeoutMs)
       startSweeping()
       promise.then(remove, remove)
     } else {
       // Never cleared, because it ends with the request.
-      setTimeout(() => reject(new DeadlineError('No response in time')), timeoutMs)
+      setTimeout(expire, timeoutMs, reject)
     }
   })
 }
 
 function startSweeping(): void {
-  // A timer that a test has faked may never fire.
-  if (setBy !== setTimeout) setTimeout(afterReading, SWEEP_MS, globalThis.setImmediate)
+  // A timer that a test has faked may never fire. In Node, timers fire before sockets are read, and
+  // `setImmediate` comes after both.
+  if (setBy !== setTimeout) setTimeout(globalThis.setImmediate ?? sweep, SWEEP_MS, sweep)
   setBy = setTimeout
-}
-
-/** In Node, timers fire before sockets are read, and `setImmediate` comes after both. */
-function afterReading(next: typeof setImmediate | undefined): void {
-  if (next === undefined) sweep()
-  else next(sweep)
 }
 
 function sweep(): void {
   const now = performance.now()
-  for (const entry of pending) {
-    if (entry.endsAt > now) continue
-    pending.delete(entry)
-    entry.reject(new DeadlineError('No response in time'))
+  for (const [reject, endsAt] of pending) {
+    if (endsAt > now) continue
+    pending.delete(reject)
+    expire(reject)
   }
   setBy = null
   if (pending.size > 0) startSweeping()
+}
+
+function expire(reject: (reason: Error) => void): void {
+  reject(new DeadlineError('No response in time'))
 }
