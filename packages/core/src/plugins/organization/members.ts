@@ -129,12 +129,13 @@ export async function leaveOrganizations(
   const ofOthers = db.selectFrom('member').select('organizationId').distinct().where('userId', '!=', userId)
   const others = await ofOthers.where('organizationId', 'in', organizationIds).execute()
   const shared = new Set(others.map(({ organizationId }) => organizationId))
-  for (const { organizationId, role } of own)
-    if (role === OWNER && shared.has(organizationId))
-      await requireOtherOwner(trx, { organizationId, userId }, at)
-  const memberIds = own.map(({ id }) => id)
-  const sent = db.deleteFrom('invitation').where('memberId', 'in', memberIds)
-  await endInvitations(sent, record, { actorId: actorId ?? userId, at })
+  for (const { id: memberId, organizationId, role } of own) {
+    // Otherwise, it is deleted with all its invitations.
+    if (!shared.has(organizationId)) continue
+    if (role === OWNER) await requireOtherOwner(trx, { organizationId, userId }, at)
+    const sent = db.deleteFrom('invitation').where('memberId', '=', memberId)
+    await endInvitations(sent, record, { actorId: actorId ?? userId, at })
+  }
   await db.deleteFrom('member').where('userId', '=', userId).execute()
   for (const { organizationId } of own) {
     const detail = { organizationId }

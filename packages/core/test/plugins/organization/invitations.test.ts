@@ -248,6 +248,15 @@ describe('an invitation', () => {
     expect(endedBy(invitation)).toEqual([inviter.userId])
   })
 
+  test('is not recorded as canceled if its organization is deleted with its last member', async () => {
+    const inviter = await auth.createPerson()
+    const { organization } = await api.createOrganization({ name: 'Acme', request: inviter.request })
+    const { invitation } = await invite(organization.id, address(), inviter)
+    await auth.takeInvitation()
+    await api.deleteUser({ request: inviter.request })
+    expect(endedBy(invitation)).toEqual([])
+  })
+
   test('is rejected for a user who is in the maximum number of organizations', async () => {
     const { guest, delivery } = await createInvitation()
     const createdAt = auth.clock.now()
