@@ -38,7 +38,7 @@ import { sql } from 'kysely'
 import { WebSocketServer } from 'ws'
 import { createTestClock } from '../../../core/src/testing/instruments.ts'
 import { createOutbox, type Outbox } from '../../../core/test/support/outbox.ts'
-import { PATIENT } from '../../../core/test/support/postgres.ts'
+import { PATIENT, PATIENT_SESSION } from '../../../core/test/support/postgres.ts'
 import { createUserMaker, type MadeUser } from '../../../core/test/support/user-maker.ts'
 import { ORIGIN } from '../support/visitor.ts'
 import { type AppKysely, appRouter, type CopiesContext, createCaller, type NoteTables } from './router.ts'
@@ -94,7 +94,7 @@ function define(key: Keys, outbox: Outbox, { session, ...options }: Partial<Auth
     bearer: true,
     trustedProxies: ['127.0.0.1', '::1'],
     ...options,
-    session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs, ...session },
+    session: { ...PATIENT_SESSION, ...session },
     jwks,
   })
   const plugins = [emailPassword({ sendEmail: outbox.sendEmail })] as const

@@ -5,7 +5,7 @@ import { createAuthContext, type DatabaseContext, sessionMiddleware } from '@sal
 import { initTRPC } from '@trpc/server'
 import { onTestFinished } from 'vitest'
 import { createIssuer } from '../../../core/test/support/create-issuer.ts'
-import { PATIENT } from '../../../core/test/support/postgres.ts'
+import { PATIENT_SESSION } from '../../../core/test/support/postgres.ts'
 import { outcomeOf, toRejection } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 
@@ -56,7 +56,7 @@ const createCaller = t.createCallerFactory(
   }),
 )
 
-const issuer = await createIssuer({ session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs } })
+const issuer = await createIssuer({ session: PATIENT_SESSION })
 const { config, key } = issuer
 
 /** Creates a router whose calls and streams are guarded by this store. */

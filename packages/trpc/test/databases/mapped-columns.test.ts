@@ -13,7 +13,7 @@ import { initTRPC } from '@trpc/server'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { databaseKinds } from '../../../core/test/support/database-kinds.ts'
-import { PATIENT } from '../../../core/test/support/postgres.ts'
+import { PATIENT_SESSION } from '../../../core/test/support/postgres.ts'
 import { outcomeOf } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 
@@ -60,7 +60,7 @@ const router = t.router({
   }),
 })
 
-const { config, key } = await createIssuer({ session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs } })
+const { config, key } = await createIssuer({ session: PATIENT_SESSION })
 
 describe.each(await databaseKinds())(
   'a mapped store on $name, with columns and a session without an end',

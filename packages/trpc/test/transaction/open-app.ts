@@ -17,7 +17,7 @@ import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { type Kysely, sql } from 'kysely'
 import { createIssuer, type Issuer } from '../../../core/test/support/create-issuer.ts'
-import { PATIENT } from '../../../core/test/support/postgres.ts'
+import { PATIENT, PATIENT_SESSION } from '../../../core/test/support/postgres.ts'
 import { insertSignedIn, type SignedIn } from '../revocation/signed-in-users.ts'
 
 /** The app's own tables. */
@@ -48,11 +48,7 @@ export interface AppOptions extends Pick<PostgresOptions, 'statementTimeoutMs'> 
 
 /** Opens the app on the URL's database, and creates its table. */
 export async function openApp(url: string, options: AppOptions = {}): Promise<App> {
-  const {
-    issuer = await createIssuer({ session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs } }),
-    plugins = [],
-    ...postgres
-  } = options
+  const { issuer = await createIssuer({ session: PATIENT_SESSION }), plugins = [], ...postgres } = options
   const { config } = issuer
   const opened = url.startsWith('postgres:')
     ? await openPostgres<NoteTables>(url, { ...PATIENT, ...postgres })

@@ -10,11 +10,11 @@ import { afterAll, expect, expectTypeOf, test } from 'vitest'
 import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { postgresKind } from '../../../core/test/support/database-kinds.ts'
 import { startNeonHttpStub } from '../../../core/test/support/neon-http-stub.ts'
-import { PATIENT, testPostgres } from '../../../core/test/support/postgres.ts'
+import { PATIENT, PATIENT_SESSION, testPostgres } from '../../../core/test/support/postgres.ts'
 import { browser } from '../support/visitor.ts'
 
 const { config, key, signingKeys } = await createIssuer({
-  session: { lookupTimeoutMs: PATIENT.lookupTimeoutMs },
+  session: PATIENT_SESSION,
 })
 const definition = defineAuth({ config, signingKeys })
 
