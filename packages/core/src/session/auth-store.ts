@@ -17,7 +17,7 @@ export interface AuthStore {
   readonly database?: SessionDatabase
   /** For `ctx.transaction` with the app's client. Absent if it has no interactive transactions. */
   readonly locks?: SessionLocks | undefined
-  /** @internal The issuer of all sessions of a mapped table, if it isn't this app. */
+  /** @internal The `mapping.issuer` of a mapped table, if it has one. */
   readonly issuer?: string | undefined
 }
 
