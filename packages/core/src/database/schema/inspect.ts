@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { InternalNames } from './internal-tables.ts'
 import { type Engine, quote } from './mapping.ts'
+import { ROW_SUFFIX } from './postgres-triggers.ts'
 
 /** What is wrong with a database, and what to do about it. */
 export interface Problem {
@@ -99,9 +100,9 @@ async function triggerFaults<DB>(
   for (const [table, { names, functions }] of Object.entries(triggers)) {
     if (!(await isTable(db, table))) continue
     const query = sql<{ name: string; source: string }>`
-      select t.tgname as name, case n.nspname when ${schema} then p.prosrc else '' end as source
+      select regexp_replace(t.tgname, ${`${ROW_SUFFIX}$`}, '') as name, case n.nspname when ${schema} then p.prosrc else '' end as source
         from pg_trigger t join pg_proc p on p.oid = t.tgfoid join pg_namespace n on n.oid = p.pronamespace
-        where t.tgrelid = ${relation(table)} and t.tgenabled in ('O', 'A')`
+        where t.tgrelid = ${relation(table)} and t.tgenabled in ('O', 'A') order by t.tgname`
     const { rows } = await query.execute(db)
     const present = new Map(rows.map(({ name, source }) => [name, `$function$${source}$function$`]))
     for (const name of names) {

@@ -12,6 +12,12 @@ const EVENTS = [
   { event: 'truncate', suffix: 'truncated', type: 32, rows: null },
 ] as const
 
+/**
+ * Ends the names of triggers for each row. Partitions get them too, and a table that becomes one keeps its
+ * own: PostgreSQL rejects two of one name.
+ */
+export const ROW_SUFFIX = '_row'
+
 /** The triggers of a table, and the function that they run. */
 export interface TableTriggers {
   readonly table: string
@@ -46,7 +52,7 @@ export function postgresTriggers(
     const triggers = EVENTS.map(({ event, suffix, type, rows }) => {
       const ofRow = isByRow && rows !== null
       return {
-        name: `${schema}_${watched.name}_${suffix}`,
+        name: `${schema}_${watched.name}_${suffix}${ofRow ? ROW_SUFFIX : ''}`,
         type: ofRow ? type | ROW : type,
         event: `after ${event} on ${quote(watched.table)}
           ${rows === null || ofRow ? '' : `referencing ${rows}`} for each ${ofRow ? 'row' : 'statement'}`,

@@ -174,6 +174,21 @@ describe('a table that shares its rows with another', () => {
   })
 })
 
+test('a watched table can become a partition of the table that replaces it', async () => {
+  const app = await kind.create()
+  await app.run(TABLES)
+  await app.openStore(MAPPING)
+  await app.run(`
+    alter table session rename to first;
+    create table session (like first) partition by list (id)`)
+  warn.mockClear()
+  await app.openStore(MAPPING)
+  expect(warn).not.toHaveBeenCalled()
+  await app.run('alter table session attach partition first default')
+  await app.run(`insert into session values ('live', 'ada', ${soon}); delete from session`)
+  expect(await takeLog(app)).toEqual([['live', 'ada']])
+})
+
 describe('without our tables', () => {
   useHost()
 
