@@ -88,6 +88,8 @@ export async function urlDriver(
   async function connect(options: PrimaryConfig): Promise<PrimaryClient> {
     const client = new PrimaryClient(options)
     await client.connect()
+    // Like the pool, lets the process exit. The timeout of a running statement keeps it alive.
+    if ('unref' in client && typeof client.unref === 'function') client.unref()
     return client
   }
 

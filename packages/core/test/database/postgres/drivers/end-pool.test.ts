@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { openPostgresStore } from '@sallyport/core/postgres'
 import { Pool } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -45,4 +47,20 @@ test("the app's pool ends while the connection that listens is opening", async (
   opened.resolve()
   await ended
   expect(pool.totalCount).toBe(0)
+})
+
+test('a process that opened a URL exits without closing the database, once its statements have ended', async () => {
+  const { url } = await create()
+  const program = `
+    import { openPostgres } from '@sallyport/core/postgres'
+    const { db, sessions } = await openPostgres(process.argv[1])
+    await sessions.findSession({ sessionId: 'one', userId: 'ada' })
+    await db.selectFrom('user').selectAll().execute()
+    process.exitCode = 7`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program, url], {
+    cwd: import.meta.dirname,
+    stdio: 'inherit',
+  })
+  onTestFinished(() => void child.kill())
+  expect(await once(child, 'exit')).toEqual([7, null])
 })
