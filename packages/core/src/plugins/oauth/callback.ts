@@ -11,7 +11,7 @@ import { toErrorResponse } from '../../protocol/responses.ts'
 import { countAddress, giveBackAddress } from './attempts.ts'
 import { redirectUriOf } from './authorization-url.ts'
 import { finish } from './finish.ts'
-import { clearFlowCookie, consumeFlow, findFlow } from './flow.ts'
+import { consumeFlow, findFlow } from './flow.ts'
 import { readPostedName } from './posted-name.ts'
 import { prove } from './prove.ts'
 import type { Provider } from './providers.ts'
@@ -53,20 +53,18 @@ function callback(
     async run(input, context): Promise<Redirect> {
       const { config } = context
       let errorTo = defaultTarget(settings, config)
-      const cookies: string[] = []
       try {
         await countAddress('callback', context, settings)
         const flow = await consumeFlow({ state: input.state, provider }, context)
         errorTo = flow.errorTo
-        if (flow.browser !== null) cookies.push(clearFlowCookie(provider, config))
         const redirectUri = redirectUriOf(provider, config)
         const proof = await prove(new URLSearchParams(input), { provider, flow, redirectUri })
         const finished = await finish(proof, { flow, provider, context, settings })
         const used = flow.purpose === 'sign-in' ? (['start', 'callback'] as const) : (['callback'] as const)
         await giveBackAddress(used, context, settings)
-        return { body: {}, redirect: finished.redirect, cookies: [...cookies, ...finished.cookies] }
+        return { body: {}, ...finished }
       } catch (error) {
-        return { body: {}, redirect: failed(error, { errorTo, path, config }), cookies }
+        return { body: {}, redirect: failed(error, { errorTo, path, config }) }
       }
     },
   })

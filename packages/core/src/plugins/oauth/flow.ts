@@ -40,9 +40,12 @@ export interface StartedFlow extends FlowSecrets {
 export async function createFlow(
   fields: NewFlow,
   provider: Provider,
-  { config, change }: EndpointContext,
+  context: EndpointContext,
 ): Promise<StartedFlow> {
-  const [state, secret, salt] = [createSecret(), createSecret(), crypto.randomUUID()]
+  const { config, change } = context
+  const [state, salt] = [createSecret(), crypto.randomUUID()]
+  // One for all visits of the browser, so those in other tabs can still finish.
+  const secret = readSecret(context, provider) ?? createSecret()
   const isOfApp = fields.codeChallenge !== null
   const createdAt = config.now()
   const expiresAt = new Date(createdAt.getTime() + FLOW_SECONDS * 1000)
@@ -55,7 +58,7 @@ export async function createFlow(
   await change(async (trx) => {
     await withOwnTables(trx).insertInto('oauthFlow').values(flow).execute()
   })
-  const cookies = isOfApp ? [] : [flowCookie(secret, FLOW_SECONDS, { provider, config })]
+  const cookies = isOfApp ? [] : [flowCookie(secret, provider, config)]
   return { state, cookies, ...(await secretsOf(state, { salt })) }
 }
 
@@ -68,17 +71,15 @@ export async function secretsOf(state: string, { salt }: Pick<Flow, 'salt'>): Pr
 type Callback = { state: string | undefined; provider: Provider }
 
 /** Finds the visit that a callback belongs to. @throws EndpointError `SIGN_IN_EXPIRED` */
-export async function findFlow(
-  { state, provider }: Callback,
-  { config, database, request }: EndpointContext,
-): Promise<Flow> {
+export async function findFlow({ state, provider }: Callback, context: EndpointContext): Promise<Flow> {
+  const { config, database } = context
   if (state === undefined) throw oauthError('SIGN_IN_EXPIRED')
   const query = withOwnTables(database.db).selectFrom('oauthFlow').selectAll()
   const ofState = query.where('id', '=', await hashSecret(state)).where('provider', '=', provider.id)
   const flow = await ofState.where('expiresAt', '>', config.now()).executeTakeFirst()
   if (flow === undefined) throw oauthError('SIGN_IN_EXPIRED')
   if (flow.browser === null) return flow
-  const secret = readCookie(request.header('cookie'), cookieName(config, provider))
+  const secret = readSecret(context, provider)
   if (secret === null || (await hashSecret(secret)) !== flow.browser) throw oauthError('SIGN_IN_EXPIRED')
   return flow
 }
@@ -93,24 +94,23 @@ export async function consumeFlow(callback: Callback, context: EndpointContext):
   return flow
 }
 
-/** Returns the `Set-Cookie` value that deletes the cookie of a visit. */
-export function clearFlowCookie(provider: Provider, config: AuthConfig): string {
-  return flowCookie('', 0, { provider, config })
+function readSecret({ request, config }: EndpointContext, provider: Provider): string | null {
+  return readCookie(request.header('cookie'), cookieName(config, provider))
 }
 
-/** Without the domain of the other cookies: no other host may set it. */
+/**
+ * Without the domain of the other cookies: no other host may set it. A visit with a `Lax` cookie must not
+ * replace a cookie that a posted callback needs.
+ */
 function cookieName({ cookies }: AuthConfig, provider: Provider): string {
   const { secure } = attributesOf(cookies, provider)
-  return `${secure ? '__Host-' : ''}${cookies.jwt.replace(/\.jwt$/, '.oauth')}`
+  const name = provider.responseMode === 'form_post' ? '.oauth-form' : '.oauth'
+  return `${secure ? '__Host-' : ''}${cookies.jwt.replace(/\.jwt$/, name)}`
 }
 
-function flowCookie(
-  value: string,
-  maxAgeSeconds: number,
-  { provider, config }: { provider: Provider; config: AuthConfig },
-): string {
-  return setCookie(cookieName(config, provider), value, {
-    maxAgeSeconds,
+function flowCookie(secret: string, provider: Provider, config: AuthConfig): string {
+  return setCookie(cookieName(config, provider), secret, {
+    maxAgeSeconds: FLOW_SECONDS,
     ...attributesOf(config.cookies, provider),
   })
 }

@@ -36,7 +36,7 @@ async function postForm(url: string, from = browser, changes: Record<string, str
   }
   const cookie = from.cookie
     .split('; ')
-    .filter((pair) => pair.includes('.oauth='))
+    .filter((pair) => pair.includes('.oauth-form='))
     .join('; ')
   const request = new Request(CALLBACK, {
     method: 'POST',
@@ -58,7 +58,8 @@ test('the cookie of a sign-in with a posted callback is sent across sites, for t
     body: JSON.stringify(APPLE),
   })
   const [cookie = ''] = (await auth.handler(request)).headers.getSetCookie()
-  expect(cookie).toMatch(/^__Host-service\.oauth=[\w-]{43}; /)
+  // Over https, a sign-in with a `Lax` cookie in another tab would replace one of the same name.
+  expect(cookie).toMatch(/^__Host-service\.oauth-form=[\w-]{43}; /)
   for (const attribute of ['Max-Age=600', 'Path=/', 'HttpOnly', 'Secure', 'SameSite=None'])
     expect(cookie.split('; ')).toContain(attribute)
 })
@@ -73,7 +74,6 @@ test('a posted callback continues with a GET, which has the cookies of the sessi
     name: 'Ada Lovelace',
     emailVerified: true,
   })
-  expect(browser.cookie).not.toContain('oauth')
 })
 
 test('a link works, although no cookie of the session comes with the form', async () => {

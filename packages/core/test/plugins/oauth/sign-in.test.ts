@@ -48,15 +48,10 @@ describe('a sign-in at an OpenID provider', () => {
     expect((await laptop.call('getSession')).body.user).toEqual(user)
   })
 
-  test('leaves only the cookies of the session and of the known browser', async () => {
-    await browser.call('signInOauth', ACME)
-    expect(browser.cookie).toMatch(/^service\.oauth=/)
-    await browser.go('signInOauth')
-    expect(browser.cookie.split('; ').map((pair) => pair.split('=')[0])).toEqual([
-      'service.jwt',
-      'service.session',
-      'service.device',
-    ])
+  test('works in several tabs at once, in any order', async () => {
+    const begin = async () => browser.visit((await browser.call('signInOauth', ACME)).body.url)
+    const [first, second, third] = [await begin(), await begin(), await begin()]
+    for (const url of [second, first, third]) expect((await browser.open(url)).page).toBe('/home')
   })
 
   test('ends the session that the browser had', async () => {
@@ -93,7 +88,7 @@ describe('a sign-in at an OpenID provider', () => {
     await auth.db.updateTable('user').set({ banned: true }).where('id', '=', id).execute()
     const laptop = open()
     expect((await laptop.go('signInOauth')).page).toBe('/sign-in?error=ACCOUNT_BANNED')
-    expect(laptop.cookie).toBe('')
+    expect(laptop.cookie).not.toContain('service.session')
     expect(await readAudit(auth, id)).toContainEqual(
       expect.objectContaining({ type: 'sign-in.failed', reason: 'ACCOUNT_BANNED' }),
     )
@@ -108,7 +103,7 @@ describe('the second factor', () => {
     const { open: openOther } = await createOauthAuth({ providers: { acme: provider } }, factor)
     const other = openOther()
     const { page } = await other.go('signInOauth')
-    expect(other.cookie).toBe('')
+    expect(other.cookie).not.toContain('service.session')
     const url = new URL(page, 'http://localhost')
     expect(url.search).toBe('?error=FACTOR_REQUIRED')
     const challenge = Object.fromEntries(new URLSearchParams(url.hash.slice(1)))
