@@ -123,10 +123,13 @@ function readText(value: unknown): string | null {
 /** Errors of our own configuration, which no other attempt can repair, and which the operator must see. */
 const MISCONFIGURED = new Set(['invalid_client', 'unauthorized_client', 'unsupported_grant_type'])
 
+/** Apple and LinkedIn have other codes than the standard. */
+const CANCELED = new Set(['access_denied', 'user_cancelled_authorize', 'user_cancelled_login'])
+
 export function toRejection(cause: unknown): Error {
   if (isEndpointError(cause)) return cause
   if (cause instanceof client.AuthorizationResponseError)
-    return oauthError(cause.error === 'access_denied' ? 'SIGN_IN_CANCELED' : 'SIGN_IN_FAILED', { cause })
+    return oauthError(CANCELED.has(cause.error) ? 'SIGN_IN_CANCELED' : 'SIGN_IN_FAILED', { cause })
   const isRejected = cause instanceof client.ResponseBodyError && !MISCONFIGURED.has(cause.error)
   const isInvalid = cause instanceof client.ClientError && !UNAVAILABLE.has(cause.code ?? '')
   return oauthError(isRejected || isInvalid ? 'SIGN_IN_FAILED' : 'PROVIDER_UNAVAILABLE', { cause })

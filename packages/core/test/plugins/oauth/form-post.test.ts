@@ -76,6 +76,11 @@ test('a posted callback continues with a GET, which has the cookies of the sessi
   })
 })
 
+test('a user who cancels at Apple gets the code for it', async () => {
+  const { location } = await postForm(await begin(), browser, { error: 'user_cancelled_authorize' })
+  expect((await browser.open(location)).page).toBe('/sign-in?error=SIGN_IN_CANCELED')
+})
+
 test('a link works, although no cookie of the session comes with the form', async () => {
   const email = apple.person.email ?? ''
   await auth.createUser({ email })
