@@ -16,10 +16,11 @@ export async function claimAccount(
   email: string,
   { change, config, later, secondFactors, browsers }: EndpointContext,
   { sendEmail, signUp }: Settings,
-): Promise<string> {
+): Promise<{ userId: string; isNew: boolean }> {
   const now = config.now()
-  const { user, hadPassword } = await change(async (trx, record) => {
-    if (signUp) await insertUser(trx, record, { name: nameOf(email), email, emailVerified: true, now })
+  const { user, isNew, hadPassword } = await change(async (trx, record) => {
+    const created = { name: nameOf(email), email, emailVerified: true, now }
+    const isNew = signUp && (await insertUser(trx, record, created)) !== null
     const query = trx.selectFrom('user').select(['id', 'name', 'email', 'emailVerified'])
     const found = await query.where('email', '=', email).forNoKeyUpdate().executeTakeFirst()
     if (found === undefined) throw emailCodeError('EMAIL_CODE_INVALID')
@@ -27,7 +28,7 @@ export async function claimAccount(
     const userId = user.id
     // A mailbox must not bypass a second factor: `beginSession` asks for it.
     if (emailVerified || (await hasSecondFactor(userId, trx, secondFactors)))
-      return { user, hadPassword: false }
+      return { user, isNew, hadPassword: false }
     // The sign-in fails, so it changes nothing.
     await lockValidUser(trx, userId, now)
     const change = { userId, actorId: null, at: now } as const
@@ -43,10 +44,10 @@ export async function claimAccount(
     // Also without a password: it voids what else an attacker may have prepared, such as an email change.
     record({ type: 'user.password-changed', ...change })
     record({ type: 'user.verified', ...change, email })
-    return { user, hadPassword }
+    return { user, isNew, hadPassword }
   })
   if (hadPassword) later(() => sendEmail({ kind: 'password-removed', to: email, user }))
-  return user.id
+  return { userId: user.id, isNew }
 }
 
 export async function hasVerifiedEmail(userId: string, db: AuthKysely): Promise<boolean> {

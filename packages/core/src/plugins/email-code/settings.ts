@@ -18,7 +18,10 @@ export const emailCodeError: ReturnType<typeof rejections<typeof EMAIL_CODE_ERRO
 
 /** The rate limits of `emailCode()`. */
 export interface EmailCodeLimits {
-  /** Requests and codes per address or IPv6 /64; ten times that per /48. @default 100 in 15 minutes */
+  /**
+   * Requests and codes per address or IPv6 /64; ten times that per /48. Successful sign-ins don't use it up.
+   * @default 100 in 15 minutes
+   */
   readonly address: RateLimit
   /** Emails to one address, per network, and as many per known browser. @default 5 in an hour */
   readonly email: RateLimit

@@ -5,6 +5,7 @@ import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { giveBackAddress } from './attempts.ts'
 import { claimAccount } from './claim-account.ts'
 import { clearBindingCookie, type EmailProof, proofFields, proveMailbox } from './pending-code.ts'
 import { emailCodeError, type Settings } from './settings.ts'
@@ -29,7 +30,9 @@ export function signInEmailCode(settings: Settings): Endpoint<SignInEmailCodeInp
     output: tokens,
     async run({ rememberMe, ...proof }, context) {
       const email = await proveMailbox(proof, context, settings)
-      const userId = await claimAccount(email, context, settings)
+      const { userId, isNew } = await claimAccount(email, context, settings)
+      // A sign-up uses up the limit, so an address can't create accounts without end.
+      if (!isNew) await giveBackAddress(userId, context, settings.limits)
       const { body, cookies } = await beginSession(userId, context, {
         amr: ['email'],
         rememberMe,
@@ -54,6 +57,7 @@ export function reauthenticateEmailCode(settings: Settings): Endpoint<EmailProof
       await requireSessionSecret(context)
       const { userId } = context.identity
       const email = await proveMailbox(proof, context, settings)
+      await giveBackAddress(userId, context, settings.limits)
       const { body, cookies } = await renewSession(context, {
         cause: 'reauthenticated',
         methods: ['email'],

@@ -106,3 +106,38 @@ test('a network gets 429 after as many requests and codes as its limit', async (
   expect((await browser.call('signInEmailCode', { code: 'BBBBBBBB' })).status).toBe('429 RATE_LIMITED')
   expect((await ask(newEmail(), browser)).status).toBe('429 RATE_LIMITED')
 })
+
+test('sign-ins and confirmations that succeed do not use up the limit of their network', async () => {
+  const network = { address: '203.0.113.80' }
+  const [{ email }, browser] = [await auth.createUser(), open(network)]
+  await auth.db.updateTable('user').set({ emailVerified: true }).where('email', '=', email).execute()
+  for (const endpoint of ['signInEmailCode', 'reauthenticateEmailCode'] as const) {
+    expect((await ask(email, browser)).status).toBe('200')
+    const { code } = await codeSentTo(email)
+    expect((await browser.call(endpoint, { code })).status).toBe('200')
+  }
+  for (let user = 0; user < 8; user++) {
+    const colleague = open(network)
+    const { email } = await auth.createUser()
+    expect((await ask(email, colleague)).status).toBe('200')
+    const { code } = await codeSentTo(email)
+    expect((await colleague.call('signInEmailCode', { code })).status).toBe('200')
+  }
+  const statuses: string[] = []
+  for (let attempt = 0; attempt < 13; attempt++)
+    statuses.push((await browser.call('signInEmailCode', { code: 'BBBBBBBB' })).status)
+  expect(statuses).toEqual([...Array(12).fill('400 EMAIL_CODE_INVALID'), '429 RATE_LIMITED'])
+})
+
+test('sign-ups use up the limit of their network', async () => {
+  const address = { points: 4, duration: 3_600 }
+  const own = await createAuthWithCodes({ signUp: true, limits: { address } })
+  const newEmail = () => `${crypto.randomUUID()}@example.com`
+  for (let user = 0; user < 2; user++) {
+    const [email, browser] = [newEmail(), own.open()]
+    await browser.call('requestEmailCode', { email })
+    const { code } = await own.codeSentTo(email)
+    expect((await browser.call('signInEmailCode', { code })).status).toBe('200')
+  }
+  expect((await own.open().call('requestEmailCode', { email: newEmail() })).status).toBe('429 RATE_LIMITED')
+})
