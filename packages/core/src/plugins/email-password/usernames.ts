@@ -6,6 +6,7 @@ import { anyQuery } from '../../endpoints/plain-schemas.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ENDPOINTS } from '../../protocol.ts'
 import { isDuplicate } from '../../session/conflict.ts'
+import { countAddress } from './attempts.ts'
 import { isReservedUsername } from './reserved-usernames.ts'
 import { emailPasswordError, type Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
@@ -39,17 +40,20 @@ export const getUsername: Endpoint<object, UsernameResponse, false> = defineEndp
 
 /** Changes the caller's username, or sets the first one, and sends an email. The former is free at once. */
 export function changeUsername({
+  limits,
   sendEmail,
-}: Pick<Settings, 'sendEmail'>): Endpoint<{ username: string }, UsernameResponse, false> {
+}: Pick<Settings, 'limits' | 'sendEmail'>): Endpoint<{ username: string }, UsernameResponse, false> {
   return defineEndpoint({
     ...ENDPOINTS.changeUsername,
     caller: 'fresh-user',
     input: z.strictObject({ username }),
     output: z.object({ username: z.nullable(z.string()) }),
-    async run({ username }, { session, config, change, limit, later }) {
+    async run({ username }, context) {
+      const { session, config, change, limit, giveBack, later } = context
       const { id: userId, name, email } = session.user
+      await countAddress(context, limits)
       await limit(`username:${userId}`, CHANGES)
-      await change(async (trx, record) => {
+      const changing = change(async (trx, record) => {
         await lockUsers(trx, [userId])
         const former = await withOwnTables(trx)
           .deleteFrom('username')
@@ -59,6 +63,11 @@ export function changeUsername({
         await insertUsername(trx, userId, username)
         const detail = { from: former?.username ?? null, to: username }
         record({ type: 'email-password:username-changed', userId, actorId: null, at: config.now(), detail })
+      })
+      await changing.catch(async (error: unknown) => {
+        // Otherwise, a user who tries taken names couldn't choose any for a day.
+        await giveBack(`username:${userId}`, CHANGES)
+        throw error
       })
       if (sendEmail !== undefined)
         later(() => sendEmail({ kind: 'username-changed', to: email, user: { id: userId, name, email } }))
