@@ -72,15 +72,15 @@ export function signInOauthCode(settings: Settings): Endpoint<OauthCodeInput, To
         context,
         settings,
       )
-      const session = await beginSession(account.userId, context, {
+      // Before the second factor, whose absence is an error.
+      await giveBackAddress(['code'], context, settings)
+      return beginSession(account.userId, context, {
         amr: methods,
         acr,
         rememberMe,
         unknownBrowser: account.isNew ? 'remember' : 'report',
         authorize: (trx) => requireAccount(trx, account),
       })
-      await giveBackAddress(['code'], context, settings)
-      return session
     },
   })
 }

@@ -59,10 +59,10 @@ function callback(
         errorTo = flow.errorTo
         const redirectUri = redirectUriOf(provider, config)
         const proof = await prove(new URLSearchParams(input), { provider, flow, redirectUri })
-        const finished = await finish(proof, { flow, provider, context, settings })
         const used = flow.purpose === 'sign-in' ? (['start', 'callback'] as const) : (['callback'] as const)
+        // Before the second factor, whose absence is an error.
         await giveBackAddress(used, context, settings)
-        return { body: {}, ...finished }
+        return { body: {}, ...(await finish(proof, { flow, provider, context, settings })) }
       } catch (error) {
         return { body: {}, redirect: failed(error, { errorTo, path, config }) }
       }

@@ -95,10 +95,10 @@ describe('a sign-in at an OpenID provider', () => {
   })
 })
 
-describe('the second factor', () => {
-  const secondFactor = { methodsOf: async () => ['otp'], remove: async () => ({ notify() {} }) }
-  const factor = { plugins: [{ id: 'factor', secondFactor }] } as const
+const secondFactor = { methodsOf: async () => ['otp'], remove: async () => ({ notify() {} }) }
+const factor = { plugins: [{ id: 'factor', secondFactor }] } as const
 
+describe('the second factor', () => {
   test('must still be proved: the page gets a challenge, in the part of the URL that no server sees', async () => {
     const { open: openOther } = await createOauthAuth({ providers: { acme: provider } }, factor)
     const other = openOther()
@@ -178,6 +178,13 @@ describe('a request to begin a sign-in', () => {
     const limited = await createOauthAuth({ providers: { acme: provider }, limits })
     for (let count = 0; count < 4; count++)
       expect((await limited.open().go('signInOauth')).page).toBe('/home')
+  })
+
+  test('is not limited if the sign-ins continue with a second factor', async () => {
+    const limits = { address: { points: 2, duration: 60 } }
+    const limited = await createOauthAuth({ providers: { acme: provider }, limits }, factor)
+    for (let count = 0; count < 4; count++)
+      expect((await limited.open().go('signInOauth')).page).toContain('error=FACTOR_REQUIRED')
   })
 
   test('fails with 503 while the provider is down, and works once it is back', async () => {
