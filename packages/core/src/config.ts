@@ -337,7 +337,7 @@ function parseOrigin(setting: string, value: string, { allowInsecure = false }: 
     throw new ConfigurationError(`${setting} must be an http or https URL, such as https://app.example.com`)
   if (!allowInsecure && !isSecureUrl(url) && isProduction())
     throw new ConfigurationError(
-      `${setting}: ${url.origin} must be https in production. Set allowInsecure: true only on a network that you trust.`,
+      `${setting}: ${url.origin} must be https in production. Set allowInsecure: true only on a trusted network.`,
     )
   return url.origin
 }
@@ -370,9 +370,7 @@ function parseListedOrigin(value: string, options: AuthConfigOptions): string {
 function requireHeaderNames(setting: string, names: readonly string[]): void {
   for (const name of names)
     if (!/^[\w-]+$/.test(name))
-      throw new ConfigurationError(
-        `${setting} must be names of headers, such as traceparent, without wildcards`,
-      )
+      throw new ConfigurationError(`${setting} must be header names, without wildcards`)
 }
 
 function requirePositiveOrNone(setting: string, value: number): void {

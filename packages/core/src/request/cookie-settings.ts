@@ -13,7 +13,7 @@ export function requireCookieDomain(domain: string | undefined, baseUrl: string)
   const isDomain = /^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$/.test(domain)
   if (!isDomain || !`.${host}`.endsWith(`.${domain}`))
     throw new ConfigurationError(
-      `cookieDomain must be a domain that contains ${host}, in lower case and without a leading dot`,
+      `cookieDomain must be ${host} or its parent domain, in lower case, without a leading dot`,
     )
 }
 
@@ -26,7 +26,5 @@ export function requireCrossSite(options: {
   const { baseUrl, allowedOrigins = [], cookieSameSite } = options
   if (cookieSameSite !== 'none') return
   if (URL.parse(baseUrl)?.protocol !== 'https:' || allowedOrigins.length === 0)
-    throw new ConfigurationError(
-      "cookieSameSite: 'none' needs a baseUrl with https, and the origins of the other sites in allowedOrigins",
-    )
+    throw new ConfigurationError("cookieSameSite: 'none' needs an https baseUrl and sites in allowedOrigins")
 }

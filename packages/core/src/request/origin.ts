@@ -28,19 +28,12 @@ function isOriginAllowed({ method, header }: OriginRequest, kind: RequestKind, c
   const page = header(CLIENT_HEADER)
   if (page?.includes('://') && !config.allowedOrigins.has(page)) return false
 
-  switch (header('sec-fetch-site')) {
-    case 'same-origin':
-      return true
-    case 'none':
-      return method === 'GET' || listed
-    case 'same-site':
-    case 'cross-site':
-      return listed || (kind === 'query' && isTopLevelNavigation(method, header))
-    case null:
-      break
-    default:
-      return false
-  }
+  const site = header('sec-fetch-site')
+  if (site === 'same-origin') return true
+  if (site === 'none') return method === 'GET' || listed
+  if (site === 'same-site' || site === 'cross-site')
+    return listed || (kind === 'query' && isTopLevelNavigation({ method, header }, config))
+  if (site !== null) return false
 
   if (origin !== null) return listed
   // Neither header: a program, or a browser too old to send them. Such a browser can't add our header.
@@ -48,9 +41,13 @@ function isOriginAllowed({ method, header }: OriginRequest, kind: RequestKind, c
   return kind !== 'upgrade' && header(CLIENT_HEADER) === '1'
 }
 
-/** A link followed from another site: the page may be rendered for its user, but nothing may be changed. */
-function isTopLevelNavigation(method: string, header: HeaderReader): boolean {
-  return (
-    method === 'GET' && header('sec-fetch-mode') === 'navigate' && header('sec-fetch-dest') === 'document'
-  )
+/**
+ * A link followed from another site: the page may be rendered for its user, but nothing may be changed. If a
+ * service worker forwards the navigation, its destination is `empty`, also in a frame. `Lax` cookies aren't
+ * sent from a frame.
+ */
+function isTopLevelNavigation({ method, header }: OriginRequest, { cookies }: AuthConfig): boolean {
+  const to = header('sec-fetch-dest')
+  const isPage = to === 'document' || (to === 'empty' && cookies.sameSite !== 'none')
+  return isPage && method === 'GET' && header('sec-fetch-mode') === 'navigate'
 }

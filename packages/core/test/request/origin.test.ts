@@ -9,15 +9,16 @@ import { describe, expect, test } from 'vitest'
 import { incoming } from '../support/incoming.ts'
 import { createTokenGate } from '../support/token-gate.ts'
 
+const jwks = (await createTokenGate()).keySet
 const config = defineAuthConfig({
   baseUrl: 'https://app.example.com/base',
   allowedOrigins: ['https://admin.example.com'],
-  jwks: (await createTokenGate()).keySet,
+  jwks,
 })
 
-function isAllowed(request: OriginRequest, kind: RequestKind): boolean {
+function isAllowed(request: OriginRequest, kind: RequestKind, settings = config): boolean {
   try {
-    checkOrigin(request, kind, config)
+    checkOrigin(request, kind, settings)
     return true
   } catch (error) {
     if (isAuthError(error) && error.reason === 'ORIGIN_REJECTED') return false
@@ -41,14 +42,17 @@ describe('the origin policy (decision 0004), every cell', () => {
   const FETCHES = [
     {},
     { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    // A service worker forwards it.
+    { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'empty' },
     { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+    { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'empty' },
     { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'document' },
     { 'sec-fetch-mode': 'navigate' },
     { 'sec-fetch-dest': 'document' },
   ]
   const combinations = METHODS.flatMap((method) =>
     CLIENT_HEADERS.flatMap((client) =>
-      FETCHES.map((fetch) => ({ method, client, isNavigation: fetch === FETCHES[1], fetch })),
+      FETCHES.map((fetch, index) => ({ method, client, isNavigation: index === 1 || index === 2, fetch })),
     ),
   )
 
@@ -125,6 +129,19 @@ describe('the origin policy (decision 0004), every cell', () => {
       }
     },
   )
+})
+
+test('a worker could forward the navigation of a frame, which sends only cookies with SameSite=None', () => {
+  const none = defineAuthConfig({
+    baseUrl: config.issuer,
+    allowedOrigins: ['https://admin.example.com'],
+    jwks,
+    cookieSameSite: 'none',
+  })
+  const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }
+  const isPage = (destination: string) =>
+    isAllowed(incoming({ ...headers, 'sec-fetch-dest': destination }, 'GET'), 'query', none)
+  expect([isPage('document'), isPage('empty')]).toEqual([true, false])
 })
 
 describe('an origin is listed only byte for byte', () => {
