@@ -370,7 +370,7 @@ function parseListedOrigin(value: string, options: AuthConfigOptions): string {
 function requireHeaderNames(setting: string, names: readonly string[]): void {
   for (const name of names)
     if (!/^[\w-]+$/.test(name))
-      throw new ConfigurationError(`${setting} must be header names, without wildcards`)
+      throw new ConfigurationError(`${setting} must be header names such as traceparent, without wildcards`)
 }
 
 function requirePositiveOrNone(setting: string, value: number): void {
