@@ -13,6 +13,7 @@ export interface Child {
 }
 
 const FIXTURES = {
+  closePostgres: new URL('../fixtures/close-postgres.ts', import.meta.url),
   holdWriteLock: new URL('../fixtures/hold-write-lock.ts', import.meta.url),
   lockOutReaders: new URL('../fixtures/lock-out-readers.ts', import.meta.url),
   openDatabase: new URL('../fixtures/open-database.ts', import.meta.url),

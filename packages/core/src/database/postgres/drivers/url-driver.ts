@@ -41,6 +41,8 @@ export async function urlDriver(
 
   class PrimaryClient extends Client {
     isPooled = true
+    /** The driver's types lack it. */
+    declare readonly unref: () => void
     readonly #isLookup: boolean
 
     constructor({ isLookup = false, ...options }: PrimaryConfig = {}) {
@@ -57,6 +59,14 @@ export async function urlDriver(
       if (callback === undefined) return connected.then(() => this)
       connected.then(() => (callback as () => void)(), callback)
       return undefined
+    }
+
+    override end(): Promise<void>
+    override end(callback: (error: Error) => void): void
+    override end(callback?: (error: Error) => void): Promise<void> | undefined {
+      // A server that hangs never closes the connection, which would keep the process alive.
+      this.unref()
+      return callback === undefined ? super.end() : void super.end(callback)
     }
 
     async #connectToPrimary(): Promise<void> {

@@ -4,6 +4,7 @@ import { openPostgres } from '@sallyport/core/postgres'
 import pg from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { lookupConnections } from '../../../../src/database/postgres/drivers/lookup-connections.ts'
+import { startFixture } from '../../../support/child-process.ts'
 import { postgresKind } from '../../../support/database-kinds.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { PATIENT, testPostgres } from '../../../support/postgres.ts'
@@ -67,4 +68,23 @@ test.each([
       expect(await sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
     expect(describe).toHaveBeenCalledTimes(isPooled ? 3 : 0)
   })
+})
+
+test('a server that never closes its end keeps no process alive whose database is closed', async () => {
+  const url = new URL(await server.createDatabase('hanging'))
+  const { port } = url
+  const proxy = createServer({ allowHalfOpen: true }, (client) => {
+    const upstream = connect(Number(port), '127.0.0.1')
+    upstream.on('error', () => {}).pipe(client, { end: false })
+    client.on('error', () => {}).pipe(upstream)
+    onTestFinished(() => void client.destroy())
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void proxy.close())
+  url.port = String((proxy.address() as AddressInfo).port)
+  const child = startFixture('closePostgres', url.href)
+  onTestFinished(child.kill)
+  expect(await child.nextMessage()).toBe('open')
+  child.tell('close')
+  await expect(child.nextMessage()).rejects.toThrow('ended without a message')
 })
