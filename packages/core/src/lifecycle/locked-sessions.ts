@@ -11,8 +11,10 @@ import { findLocked, kyselyExecute, LOCK_TIMEOUT_MS } from './lock-session.ts'
  * revocation, and an uncommitted one waits for the end of this transaction.
  */
 export function lockedSessions(trx: AuthTransaction, locks: SessionLocks): SessionReader {
-  const execute = kyselyExecute((query) => trx.executeQuery(query), locks.sql.engine)
-  return { findSession: (key) => findLocked(execute, key, locks) }
+  const { engine } = locks.sql
+  const execute = kyselyExecute((query) => trx.executeQuery(query), engine)
+  const system = engine === 'sqlite' ? engine : 'postgresql'
+  return { meter: { system, telemetry: undefined }, findSession: (key) => findLocked(execute, key, locks) }
 }
 
 export function validateLocked(

@@ -1,6 +1,7 @@
 import { createClient } from '@libsql/client'
 import { authenticate, validateSession } from '@sallyport/core'
 import { commit, createAuth, issueJwt, revokeSession } from '@sallyport/core/auth'
+import { transact } from '@sallyport/core/internal/server'
 import { openTelemetry } from '@sallyport/core/plugins/open-telemetry'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
@@ -74,6 +75,18 @@ describe.each(['sqlite', 'postgresql'] as const)('%s', (system) => {
       kind: 'CLIENT',
       attributes,
     })
+  })
+
+  test('a lookup under the locks of a transaction', async () => {
+    const node = await openNode(await URLS[system]())
+    const { cookie, key } = await signUp(node)
+    const { db, locks } = node.database
+    const { identity } = await node.call(cookie)
+    expect(identity).toMatchObject(key)
+    const { points, spans } = collectTelemetry()
+    await transact(db, identity, { config, locks }, async () => {})
+    expect(await points('sallyport.lookup.duration')).toMatchObject([{ attributes, value: 1 }])
+    expect(spans()).toMatchObject([{ name: 'sallyport.step2', kind: 'CLIENT', attributes }])
   })
 })
 
