@@ -102,6 +102,6 @@ function readRing(store: KeyStore): KeyRing {
 }
 
 function fingerprint(path: string): string {
-  const { mtimeMs, size, ino } = fs().statSync(path)
-  return `${mtimeMs} ${size} ${ino}`
+  const found = fs().statSync(path, { throwIfNoEntry: false })
+  return found === undefined ? 'not found' : `${found.mtimeMs} ${found.size} ${found.ino}`
 }

@@ -7,8 +7,8 @@ export const MAX_KEYS = 20
 
 const CREATE = 'npx sallyport keys create'
 
-/** The end of an error message. A set that was fetched is created elsewhere. */
-const adviceFor = (setting: string) => (setting.includes('://') ? '' : ` Run \`${CREATE}\`.`)
+/** The end of an error message about a variable. The command can't correct a file, or the set at a URL. */
+const adviceFor = (setting: string) => (/\W/.test(setting) ? '' : ` Run \`${CREATE}\`.`)
 
 /** A check of a member, and the end of its error message. */
 type Rule = readonly [test: (value: string) => boolean, text: string]
@@ -178,6 +178,6 @@ function describeMistake(text: string): string {
   if (text.startsWith('\ufeff')) return ': it starts with a byte order mark'
   if (/^\s*['"`]/.test(text)) return ': it is in quotes'
   if (text.includes('-----BEGIN')) return ': it is PEM, and a JWK Set is needed'
-  if (text.trim() === '') return ': it is empty'
+  if (!text.trim()) return ': it is empty'
   return ''
 }
