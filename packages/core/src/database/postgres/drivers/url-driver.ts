@@ -61,14 +61,6 @@ export async function urlDriver(
       return undefined
     }
 
-    override end(): Promise<void>
-    override end(callback: (error: Error) => void): void
-    override end(callback?: (error: Error) => void): Promise<void> | undefined {
-      // A server that hangs never closes the connection, which would keep the process alive.
-      this.unref()
-      return callback === undefined ? super.end() : void super.end(callback)
-    }
-
     async #connectToPrimary(): Promise<void> {
       await super.connect()
       try {
@@ -98,8 +90,9 @@ export async function urlDriver(
   async function connect(options: PrimaryConfig): Promise<PrimaryClient> {
     const client = new PrimaryClient(options)
     await client.connect()
-    // Like the pool, lets the process exit. The timeout of a running statement keeps it alive.
-    if ('unref' in client && typeof client.unref === 'function') client.unref()
+    // Like the pool, lets the process exit, also if the server hangs and never closes the connection. The
+    // timeout of a running statement keeps it alive.
+    client.unref()
     return client
   }
 
