@@ -39,17 +39,21 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   async function start(): Promise<void> {
     if (store.server) return
     const begun = store.get()
+    const isOther = () => store.get().revision !== begun.revision
     aborter = new AbortController()
     try {
       // An older JWT of another tab may belong to a session that has ended since.
       const seq = begun.held?.seq ?? (store.tokens ? 0 : ((await store.tabs.latest?.())?.seq ?? 0))
       await store.tabs.exclusively(() => request({ ...begun, seq }))
     } catch (cause) {
-      if (store.get().revision !== begun.revision) return
-      const error = toClientError(cause)
-      if (isSignedOut(error)) await end(store, error)
-      else store.dispatch({ type: 'failed', error })
+      if (!isOther()) {
+        const error = toClientError(cause)
+        if (isSignedOut(error)) await end(store, error)
+        else store.dispatch({ type: 'failed', error })
+      }
     }
+    // The page was in the history meanwhile.
+    if (store.get().isRestored && isOther()) await start()
   }
 
   async function request(begun: Begun): Promise<void> {
@@ -102,13 +106,13 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       const { shown, held, failures, isRestored } = store.get()
       const isUnread = store.tokens && shown.status === 'loading'
       // With listeners, a timer retries.
-      const isDelayed = failures > 0 && isScheduled()
-      if (isUnread || (isRestored && !isDelayed) || (!failures && isDue(held))) await refresh()
+      const isDelayed = failures && isScheduled()
+      if (isUnread || (isRestored && !isDelayed) || (isDue(held) && !failures)) await refresh()
     },
     async refreshAfter(rejected) {
       const isNewer = () => store.get().generation > rejected
       const before = store.get()
-      const isDelayed = !running && isScheduled() && before.failures > 0
+      const isDelayed = !running && before.failures && isScheduled()
       if (!isNewer() && before.shown.status !== 'unauthenticated' && !isDelayed)
         if ((await refreshForCall()) === null && store.get().failures === 0)
           // In an outage, no new JWT was rejected.

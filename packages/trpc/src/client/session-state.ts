@@ -31,7 +31,7 @@ export interface SessionState {
   readonly oldestGeneration: number
   /** Failures in a row to refresh or to sign out. */
   readonly failures: number
-  /** The number of sessions and sign-outs. Drop the response to a request that began before the latest. */
+  /** Counts sessions, sign-outs, and returns from the history. Drop responses to requests from before. */
   readonly revision: number
   /** Why the latest session ended. Its JWTs up to `seq` no longer work. */
   readonly ended: Pick<AuthState, 'sessionId'> & { readonly seq: number; readonly error: AuthClientError }
@@ -62,7 +62,6 @@ interface PageTiming extends Partial<PerformanceResourceTiming> {
 
 /** Returns the first state: the one that the server rendered, or `loading`. */
 export function hydrate(rendered: HydrationState | undefined): SessionState {
-  const user = rendered?.status === 'authenticated' ? rendered : null
   const { status = 'loading', userId = null, sessionId = null, reason }: Rendered = rendered ?? {}
   const page: PageTiming | undefined = performance.getEntriesByType?.('navigation')[0]
   return {
@@ -75,12 +74,16 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
     },
     // The JWT that the page came with is as old as the first byte of the page.
     held:
-      user &&
-      hold({ ...user, seq: Date.now() - performance.now() + (page?.responseStart ?? performance.now()) }),
+      rendered?.status === 'authenticated'
+        ? hold({
+            ...rendered,
+            seq: Date.now() - performance.now() + (page?.responseStart ?? performance.now()),
+          })
+        : null,
     generation: 0,
     oldestGeneration: 0,
-    failures: 0,
     revision: 0,
+    failures: 0,
     ended: { sessionId: null, seq: 0, error: clientError('SESSION_NOT_FOUND') },
     // The browser had the page before this visit, maybe before a change of the user.
     isRestored: Boolean(rendered && page?.deliveryType),
@@ -124,7 +127,8 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
     case 'page-rejected':
       return { ...show({ error: event.error }), pageError: event.error }
     case 'restored':
-      return { ...state, isRestored: true }
+      // A sign-out continues.
+      return { ...state, isRestored: true, revision: state.revision + Number(status !== 'signing-out') }
   }
 }
 
@@ -147,7 +151,7 @@ function decide(
     isRestored: false,
     revision: state.revision + Number(isOther),
     shown: {
-      status: sessionId === null ? 'unauthenticated' : signedIn,
+      status: sessionId ? signedIn : 'unauthenticated',
       userChanges: userChanges + Number(isChange),
       userId,
       sessionId,

@@ -87,7 +87,7 @@ type StoredTokens = Receipt & Required<Pick<TokenResponse, 'token' | 'sessionTok
 function parse(text: string | null | undefined): StoredTokens | null {
   try {
     const stored: StoredTokens | null = JSON.parse(text || 'null')
-    return stored?.token && stored.sessionToken ? stored : null
+    return stored?.sessionToken && stored.token ? stored : null
   } catch {
     return null
   }

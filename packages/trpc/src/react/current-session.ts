@@ -29,7 +29,7 @@ export interface CurrentSession extends Pick<Store<SessionResult>, 'get' | 'subs
   reload(): Promise<void>
 }
 
-const NO_RESULT: SessionResult = { userChanges: -1, data: null, error: null, failures: 0 }
+const NO_RESULT: SessionResult = { userChanges: -1, failures: 0, data: null, error: null }
 
 /** Fetches `GET /session` once for all components. Sends no request before the first `load`. */
 export function createCurrentSession(client: HookClient): CurrentSession {

@@ -708,6 +708,29 @@ describe('a page', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
+  test.each([
+    ['the former user', () => tokens()],
+    ['a session that has ended', () => rejection(401, 'SESSION_NOT_FOUND')],
+    ['an outage', () => rejection(503, 'SESSIONS_UNAVAILABLE')],
+  ])(
+    'that is restored from the history ignores the response to an earlier refresh: %s',
+    async (_what, answer) => {
+      const { server, client } = await open()
+      const early = Promise.withResolvers<Response>()
+      server.answer(TOKEN, () => early.promise)
+      const refreshing = client.refresh()
+      await eventually(() => expect(server.count(TOKEN)).toBe(1))
+      server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+      restore()
+      const call = client[clientSession].refreshIfDue()
+      early.resolve(answer())
+      await call
+      expect(client.getState()).toMatchObject({ status: 'authenticated', userId: 'grace', error: null })
+      expect(await refreshing).toBe(client.getState())
+      expect(server.count(TOKEN)).toBe(2)
+    },
+  )
+
   test('that is restored from the history in an outage sends no call, except to sign in or out', async () => {
     const { server, client } = await open()
     const sent: string[] = []
