@@ -21,26 +21,18 @@ export class AuthClientError extends Error {
   declare readonly code: string
   /** The HTTP status, or a matching one; 0 if there was no response. */
   declare readonly status: number
-  /** The invalid fields, with `INVALID_INPUT`. */
-  declare readonly fields: readonly string[]
   /** Seconds to wait before another attempt; null if waiting doesn't help. */
-  declare readonly retryAfterSeconds: number | null
+  readonly retryAfterSeconds: number | null = null
   /** With `FACTOR_REQUIRED` at a sign-in: send its token with the second factor. Otherwise null. */
-  declare readonly challenge: SignInChallenge | null
+  readonly challenge: SignInChallenge | null = null
+  /** The invalid fields, with `INVALID_INPUT`. */
+  readonly fields: readonly string[] = []
   /** What satisfies the endpoint, with `SESSION_NOT_FRESH` and `FACTOR_REQUIRED`; null at a sign-in. */
-  declare readonly required: RequiredProof | null
+  readonly required: RequiredProof | null = null
 
   constructor(status: number, response: ErrorResponse | AuthClientError, cause?: unknown) {
     super(response.message, { cause })
-    Object.assign(this, {
-      name: 'AuthClientError',
-      status,
-      code: response.code,
-      fields: response.fields ?? [],
-      retryAfterSeconds: response.retryAfterSeconds ?? null,
-      challenge: response.challenge ?? null,
-      required: response.required ?? null,
-    })
+    Object.assign(this, response, { name: 'AuthClientError', status })
   }
 }
 
