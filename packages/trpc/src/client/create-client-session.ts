@@ -11,6 +11,9 @@ import { createSessionStore, type RenderedState } from './session-store.ts'
 /** React subscribes again at once. After a longer gap, messages of other tabs may be lost. */
 const MAX_GAP_MS = 1_000
 
+/** TypeScript doesn't know it yet. */
+type PrerenderedPage = Document & { readonly prerendering?: boolean }
+
 interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens' | 'server'> {
   readonly onUserChange: (() => void) | undefined
 }
@@ -18,6 +21,9 @@ interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | '
 /** Creates the session of a client, which keeps the JWT fresh while there are listeners. */
 export function createClientSession(rendered: RenderedState, options: SessionOptions): SessionClient {
   const store = { ...options, ...createSessionStore(rendered, options) }
+  // Before the user opens the page, another user may sign in. A rendered state says how old it is.
+  if (!rendered && (globalThis.document as PrerenderedPage | undefined)?.prerendering)
+    store.dispatch({ type: 'restored' })
   const getState = () => store.get().shown
   let listeners = 0
   let stop = () => {}

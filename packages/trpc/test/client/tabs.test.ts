@@ -16,14 +16,14 @@ interface Api {
 }
 
 /** The parts of a tab's page that the client uses. */
-const page = Object.assign(new EventTarget(), { hidden: false })
+const page = Object.assign(new EventTarget(), { hidden: false, prerendering: false })
 
 beforeEach(() => {
   vi.stubGlobal('document', page)
   vi.stubGlobal('window', page)
 })
 afterEach(() => {
-  page.hidden = false
+  Object.assign(page, { hidden: false, prerendering: false })
   // The page outlives the test, since its listeners are removed afterwards.
   vi.stubGlobal('navigator', navigatorOfNode)
 })
@@ -706,6 +706,25 @@ describe('a page', () => {
     await call
     await client[clientSession].refreshIfDue()
     expect(server.count(TOKEN)).toBe(1)
+  })
+
+  test('that the browser prerenders sends no call before it has the user who opens it', async () => {
+    page.prerendering = true
+    const opened = Promise.withResolvers<void>()
+    const { baseUrl, server } = openTabs(0)
+    server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    // Until then, the browser grants no lock.
+    const locked = navigator.locks.request(`sallyport ${baseUrl}`, () => opened.promise)
+    const client = createAuthClient({ baseUrl, fetch: server.fetch })
+    let userId: string | null = null
+    const call = client[clientSession].refreshIfDue().then(() => {
+      userId = client.getState().userId
+    })
+    await soon()
+    expect([userId, server.count(TOKEN)]).toEqual([null, 0])
+    opened.resolve()
+    await Promise.all([locked, call])
+    expect(userId).toBe('grace')
   })
 
   test.each([
