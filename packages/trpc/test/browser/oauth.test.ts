@@ -52,7 +52,8 @@ test.each([
   provider.person = { ...person(), email_verified: true }
   expect(await begin('/sign-in/oauth', '/sign-in', name)).toBe('/home')
   const names = async () => (await context.cookies(baseUrl)).map((cookie) => cookie.name).sort()
-  expect(await names()).toEqual(['__Host-service.device', '__Host-service.session', 'service.jwt'])
+  const flow = name === 'apple' ? '__Host-service.oauth-form' : '__Host-service.oauth'
+  expect(await names()).toEqual(['__Host-service.device', flow, '__Host-service.session', 'service.jwt'])
   provider.person = { ...person(), email_verified: true }
   expect(await begin('/link-account', '/settings', name === 'acme' ? 'apple' : 'acme')).toBe('/home')
   const accounts = await page.evaluate(`fetch('/api/auth/list-accounts').then((r) => r.json())`)

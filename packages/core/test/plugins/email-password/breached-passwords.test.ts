@@ -68,7 +68,7 @@ describe('the password is accepted, and the failure is reported, if the service'
     ['responds with a page', (response) => void response.end('<html>Sign in to the hotel</html>'), /range/],
     ['responds with an empty body', (response) => void response.end(), /range/],
     ['hangs up', (response) => void response.destroy(), /./],
-    ['responds endlessly', (response) => void flood(response), /bytes/],
+    ['responds with too much', (response) => void response.write('x'.repeat(1_000_001)), /bytes/],
     ['never responds', () => {}, /timeout|aborted/i],
     ['stops in the middle', (response) => void response.write('0'.repeat(35)), /timeout|aborted/i],
   ])('%s', async (_name, respond, cause) => {
@@ -102,11 +102,3 @@ describe('the password is accepted, and the failure is reported, if the service'
     expect([code, ...skipped]).toEqual(['accepted', 'fetch failed: ECONNREFUSED'])
   })
 })
-
-function flood(response: {
-  write(text: string): boolean
-  once(event: 'drain', next: () => void): void
-}): void {
-  while (response.write('x'.repeat(65_536)));
-  response.once('drain', () => flood(response))
-}
