@@ -34,7 +34,7 @@ async function* iterate(body: ByteStream): AsyncGenerator<Uint8Array, void> {
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
   } finally {
-    // The body may be too large to read to its end.
-    await reader.cancel()
+    // The body may be too large to read to its end. Not awaited: that would also wait for a clone of it.
+    reader.cancel().catch(() => {})
   }
 }

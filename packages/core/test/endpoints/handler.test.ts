@@ -228,6 +228,12 @@ describe('a body', () => {
     expect(pulls).toBeLessThan(10)
   })
 
+  test('over the limit is also 413 if the app has a clone of it that it does not read', async () => {
+    const [body, clone] = streamOf(2 * MAX_PAYLOAD_BYTES).tee()
+    expect((await send(body)).status).toBe(413)
+    await clone.cancel()
+  })
+
   test('with a false content-length is also 413', async () => {
     const response = await send(streamOf(2 * MAX_PAYLOAD_BYTES), { 'content-length': '2' })
     expect(response.status).toBe(413)
