@@ -26,5 +26,7 @@ export function requireCrossSite(options: {
   const { baseUrl, allowedOrigins = [], cookieSameSite } = options
   if (cookieSameSite !== 'none') return
   if (URL.parse(baseUrl)?.protocol !== 'https:' || allowedOrigins.length === 0)
-    throw new ConfigurationError("cookieSameSite: 'none' needs an https baseUrl and sites in allowedOrigins")
+    throw new ConfigurationError(
+      "cookieSameSite: 'none' needs an https baseUrl, and the other sites in allowedOrigins",
+    )
 }
