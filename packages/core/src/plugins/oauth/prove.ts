@@ -120,19 +120,39 @@ function readText(value: unknown): string | null {
   return z.safeParse(z.string().check(z.minLength(1), z.maxLength(255)), value).data ?? null
 }
 
-/** Errors of our own configuration, which no other attempt can repair, and which the operator must see. */
-const MISCONFIGURED = new Set(['invalid_client', 'unauthorized_client', 'unsupported_grant_type'])
+/** Errors that no other attempt of the user repairs: of our configuration or of the provider's server. */
+const FOR_OPERATOR = new Set([
+  ...['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'unsupported_response_type'],
+  ...['invalid_scope', 'server_error', 'temporarily_unavailable'],
+  // GitHub
+  ...['incorrect_client_credentials', 'redirect_uri_mismatch', 'application_suspended'],
+  // LinkedIn
+  'unauthorized_scope_error',
+])
 
 /** Apple and LinkedIn have other codes than the standard. */
 const CANCELED = new Set(['access_denied', 'user_cancelled_authorize', 'user_cancelled_login'])
 
 export function toRejection(cause: unknown): Error {
   if (isEndpointError(cause)) return cause
-  if (cause instanceof client.AuthorizationResponseError)
-    return oauthError(CANCELED.has(cause.error) ? 'SIGN_IN_CANCELED' : 'SIGN_IN_FAILED', { cause })
-  const isRejected = cause instanceof client.ResponseBodyError && !MISCONFIGURED.has(cause.error)
+  const code = providerCode(cause)
+  if (cause instanceof client.AuthorizationResponseError && CANCELED.has(code))
+    return oauthError('SIGN_IN_CANCELED', { cause })
   const isInvalid = cause instanceof client.ClientError && !UNAVAILABLE.has(cause.code ?? '')
-  return oauthError(isRejected || isInvalid ? 'SIGN_IN_FAILED' : 'PROVIDER_UNAVAILABLE', { cause })
+  const isRejected = (code !== '' || isInvalid) && !FOR_OPERATOR.has(code)
+  return oauthError(isRejected ? 'SIGN_IN_FAILED' : 'PROVIDER_UNAVAILABLE', { cause })
 }
+
+/** Returns the code of a provider's response (RFC 6749, sections 4.1.2.1 and 5.2); empty without one. */
+function providerCode(cause: unknown): string {
+  if (cause instanceof client.AuthorizationResponseError || cause instanceof client.ResponseBodyError)
+    return cause.error
+  return z.safeParse(githubRejection, cause).data?.cause.cause.body.error ?? ''
+}
+
+/** GitHub rejects with status 200, so the library's error is about the missing token. */
+const githubRejection = z.object({
+  cause: z.object({ cause: z.object({ body: z.object({ error: z.string() }) }) }),
+})
 
 const UNAVAILABLE = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'])

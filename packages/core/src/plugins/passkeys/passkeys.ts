@@ -10,7 +10,7 @@ import { listPasskeys, renamePasskey } from './own-passkeys.ts'
 import { removePasskey } from './remove.ts'
 import { removeAdded, secondFactor } from './second-factor.ts'
 import {
-  checkOrigins,
+  checkDomains,
   DEFAULT_LIMITS,
   PASSKEY_ERRORS,
   type PasskeysOptions,
@@ -35,13 +35,14 @@ export type PasskeyEndpoints = {
  * Adds passkeys (WebAuthn level 3), which verify the user: as a sign-in without a username, as a second
  * factor, and to re-authenticate. Needs `@simplewebauthn/server`.
  * @example passkeys({ appName: 'Example', sendEmail: ({ kind, to }) => mailer.send(to, texts[kind]) })
- * @throws ConfigurationError if a limit isn't positive, or an origin isn't one
+ * @throws ConfigurationError if a limit isn't positive, `rpId` isn't a domain, or an origin isn't one
  */
 export function passkeys(options: PasskeysOptions = {}): AuthPlugin<PasskeyEndpoints, Record<never, never>> {
-  const { origins = [], requiredAtSignIn = false, limits } = options
+  const { rpId, origins = [], requiredAtSignIn = false, limits } = options
+  checkDomains({ rpId, origins })
   const settings: Settings = {
     ...options,
-    origins: checkOrigins(origins),
+    origins,
     requiredAtSignIn,
     limits: rateLimits(DEFAULT_LIMITS, limits),
   }

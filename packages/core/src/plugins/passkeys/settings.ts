@@ -90,12 +90,19 @@ export function relyingPartyOf(
   return { id: rpId, name: appName ?? rpId, origins: [issuer, ...origins] }
 }
 
-/** @throws ConfigurationError if a text isn't an origin */
-export function checkOrigins(origins: readonly string[]): readonly string[] {
+/** @throws ConfigurationError if `rpId` isn't a domain, or a text of `origins` isn't an origin */
+export function checkDomains({
+  rpId,
+  origins,
+}: {
+  rpId: string | undefined
+  origins: readonly string[]
+}): void {
+  if (rpId !== undefined && URL.parse(`https://${rpId}`)?.hostname !== rpId)
+    throw new ConfigurationError(`passkeys.rpId: ${rpId} is not a domain. Write it like example.com.`)
   for (const origin of origins)
     if (URL.parse(origin)?.origin !== origin && !/^android:apk-key-hash:[\w-]+$/.test(origin))
       throw new ConfigurationError(
         `passkeys.origins: ${origin} is not an origin. Write it like https://app.example.com.`,
       )
-  return origins
 }

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
 import { CLIENT } from './oidc-server.ts'
@@ -77,7 +77,7 @@ describe('a callback is rejected', () => {
     ['no state', (query: URLSearchParams) => query.delete('state'), EXPIRED],
     ['no code', (query: URLSearchParams) => query.delete('code'), FAILED],
     ['a made-up code', (query: URLSearchParams) => query.set('code', crypto.randomUUID()), FAILED],
-    ['an error of the provider', (query: URLSearchParams) => query.set('error', 'server_error'), FAILED],
+    ['an error of the provider', (query: URLSearchParams) => query.set('error', 'consent_required'), FAILED],
     ['another issuer', (query: URLSearchParams) => query.set('iss', 'https://evil.example'), FAILED],
   ])('with %s', (_name, alter, page) => expectRejection(altered(alter), page))
 
@@ -251,6 +251,37 @@ describe('a failure of the provider', () => {
     acme.tokenStatus = 500
     await expectRejection(browser.go('signInOauth'), '/sign-in?error=PROVIDER_UNAVAILABLE')
     expect(failures).toHaveLength(1)
+  })
+
+  test.each(['invalid_scope', 'unauthorized_scope_error', 'redirect_uri_mismatch', 'server_error'])(
+    'is reported if the callback says %s',
+    async (error) => {
+      // Only the first failure of a path in a minute is reported at once.
+      const onFailure = vi.fn()
+      const providers = { acme: { ...CLIENT, issuer: acme.issuer } }
+      const other = await createOauthAuth({ providers }, { onFailure })
+      acme.added = { error }
+      expect((await other.open().go('signInOauth')).page).toBe('/sign-in?error=PROVIDER_UNAVAILABLE')
+      expect(onFailure.mock.calls).toEqual([
+        [
+          expect.objectContaining({
+            code: 'PROVIDER_UNAVAILABLE',
+            path: '/callback/acme',
+            cause: expect.objectContaining({ cause: expect.objectContaining({ error }) }),
+          }),
+        ],
+      ])
+    },
+  )
+
+  test.each([
+    ['a wrong secret is reported', 'incorrect_client_credentials', 'PROVIDER_UNAVAILABLE', 1],
+    ['a used code is not', 'bad_verification_code', 'SIGN_IN_FAILED', 0],
+  ])('with the status 200 of GitHub: %s', async (_name, error, code, count) => {
+    failures.length = 0
+    acme.alterTokens = () => ({ error, error_description: 'See the documentation' })
+    await expectRejection(browser.go('signInOauth', { ...ACME, provider: 'plain' }), `/sign-in?error=${code}`)
+    expect(failures).toHaveLength(count)
   })
 
   test('that the user caused is not reported', async () => {

@@ -294,6 +294,11 @@ describe('settings', () => {
     (origin) => expect(() => passkeys({ origins: [origin] })).toThrow('passkeys.origins'),
   )
 
+  test.each(['', 'https://example.com', 'example.com:3000', 'Example.com', 'example.com/sign-in'])(
+    'reject %s as a domain',
+    (rpId) => expect(() => passkeys({ rpId })).toThrow('passkeys.rpId'),
+  )
+
   test('reject a limit that is not positive', () => {
     const limits = { account: { points: 0, duration: 60 } }
     expect(() => passkeys({ limits })).toThrow('limits.account.points')
