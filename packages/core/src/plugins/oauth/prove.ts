@@ -138,9 +138,11 @@ export function toRejection(cause: unknown): Error {
   const code = providerCode(cause)
   if (cause instanceof client.AuthorizationResponseError && CANCELED.has(code))
     return oauthError('SIGN_IN_CANCELED', { cause })
+  // The default log doesn't print the innermost cause.
+  if (FOR_OPERATOR.has(code))
+    return oauthError('PROVIDER_UNAVAILABLE', { cause: new Error(`The provider says ${code}`, { cause }) })
   const isInvalid = cause instanceof client.ClientError && !UNAVAILABLE.has(cause.code ?? '')
-  const isRejected = (code !== '' || isInvalid) && !FOR_OPERATOR.has(code)
-  return oauthError(isRejected ? 'SIGN_IN_FAILED' : 'PROVIDER_UNAVAILABLE', { cause })
+  return oauthError(code !== '' || isInvalid ? 'SIGN_IN_FAILED' : 'PROVIDER_UNAVAILABLE', { cause })
 }
 
 /** Returns the code of a provider's response (RFC 6749, sections 4.1.2.1 and 5.2); empty without one. */
