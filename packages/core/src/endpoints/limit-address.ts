@@ -11,3 +11,13 @@ export async function limitAddress(
   for (const bucket of addressBuckets(address, perClient))
     await limit(`${purpose}:${bucket.name}`, bucket.limit)
 }
+
+/** Gives back one request that {@link limitAddress} has counted, since many people can share an address. */
+export async function giveBackAddress(
+  { address, giveBack }: EndpointContext,
+  purpose: string,
+  perClient: RateLimit,
+): Promise<void> {
+  for (const bucket of addressBuckets(address, perClient))
+    await giveBack(`${purpose}:${bucket.name}`, bucket.limit)
+}

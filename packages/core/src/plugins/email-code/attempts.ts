@@ -1,28 +1,26 @@
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
-import { limitAddress } from '../../endpoints/limit-address.ts'
-import { addressBuckets } from '../../request/address.ts'
+import { giveBackAddress, limitAddress } from '../../endpoints/limit-address.ts'
 import { isAllowed, isEmailAllowed } from '../internal.ts'
 import { signedInBrowsers } from './known-browser.ts'
 import type { EmailCodeLimits } from './settings.ts'
 
+const PURPOSE = 'email-code:address'
+
 /** Limits requests and codes by the client's address. @throws AuthError `RATE_LIMITED` */
 export function countAddress(context: EndpointContext, { address }: EmailCodeLimits): Promise<void> {
-  return limitAddress(context, 'email-code:address', address)
+  return limitAddress(context, PURPOSE, address)
 }
 
-/** Gives back what a user's code and its request have used, since many people can share an address. */
-export async function giveBackAddress(
+/** Gives back what a user's code and its request have used. */
+export async function giveBackAttempt(
   userId: string,
   context: EndpointContext,
   { address }: EmailCodeLimits,
 ): Promise<void> {
+  await giveBackAddress(context, PURPOSE, address)
+  // The request of a known browser wasn't counted.
   const browser = await signedInBrowsers.find(userId, context)
-  for (const { name, limit } of addressBuckets(context.address, address)) {
-    const giveBack = () => context.giveBack(`email-code:address:${name}`, limit)
-    await giveBack()
-    // The request of a known browser wasn't counted.
-    if (browser === null) await giveBack()
-  }
+  if (browser === null) await giveBackAddress(context, PURPOSE, address)
 }
 
 /** Returns whether an email may be sent. If not, respond as if it was: a 429 reveals others' requests. */

@@ -5,7 +5,7 @@ import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
-import { giveBackAddress } from './attempts.ts'
+import { giveBackAttempt } from './attempts.ts'
 import { claimAccount } from './claim-account.ts'
 import { clearBindingCookie, type EmailProof, proofFields, proveMailbox } from './pending-code.ts'
 import { emailCodeError, type Settings } from './settings.ts'
@@ -32,7 +32,7 @@ export function signInEmailCode(settings: Settings): Endpoint<SignInEmailCodeInp
       const email = await proveMailbox(proof, context, settings)
       const { userId, isNew } = await claimAccount(email, context, settings)
       // A sign-up uses up the limit, so an address can't create accounts without end.
-      if (!isNew) await giveBackAddress(userId, context, settings.limits)
+      if (!isNew) await giveBackAttempt(userId, context, settings.limits)
       const { body, cookies } = await beginSession(userId, context, {
         amr: ['email'],
         rememberMe,
@@ -57,7 +57,7 @@ export function reauthenticateEmailCode(settings: Settings): Endpoint<EmailProof
       await requireSessionSecret(context)
       const { userId } = context.identity
       const email = await proveMailbox(proof, context, settings)
-      await giveBackAddress(userId, context, settings.limits)
+      await giveBackAttempt(userId, context, settings.limits)
       const { body, cookies } = await renewSession(context, {
         cause: 'reauthenticated',
         methods: ['email'],

@@ -7,7 +7,7 @@ import { oneTimeToken, tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
-import { countAddress, giveBackAddress } from './attempts.ts'
+import { countAddress, giveBackAttempt } from './attempts.ts'
 import { oauthError } from './errors.ts'
 import { type LinkedAccount, lockAccount, requireAccount } from './find-user.ts'
 import type { Finished, Flow } from './flow.ts'
@@ -73,7 +73,7 @@ export function signInOauthCode(settings: Settings): Endpoint<OauthCodeInput, To
         settings,
       )
       // Before the second factor, whose absence is an error.
-      await giveBackAddress(['code'], context, settings)
+      await giveBackAttempt(['code'], context, settings)
       return beginSession(account.userId, context, {
         amr: methods,
         acr,
@@ -100,7 +100,7 @@ export function reauthenticateOauthCode(settings: Settings): Endpoint<OauthCodeI
       const { account, methods } = await consumeCode({ ...sent, sessionId }, context, settings)
       const work = (trx: AuthTransaction) => requireAccount(trx, account)
       const renewed = await renewSession(context, { cause: 'reauthenticated', methods, work })
-      await giveBackAddress(['code'], context, settings)
+      await giveBackAttempt(['code'], context, settings)
       return renewed
     },
   })

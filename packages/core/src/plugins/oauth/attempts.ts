@@ -1,6 +1,5 @@
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
-import { limitAddress } from '../../endpoints/limit-address.ts'
-import { addressBuckets } from '../../request/address.ts'
+import { giveBackAddress, limitAddress } from '../../endpoints/limit-address.ts'
 import type { Settings } from './settings.ts'
 
 type Counted = 'start' | 'callback' | 'code'
@@ -10,12 +9,11 @@ export function countAddress(name: Counted, context: EndpointContext, { limits }
   return limitAddress(context, `oauth:${name}`, limits.address)
 }
 
-/** Gives back what a sign-in that succeeded has used, since many people can share an address. */
-export async function giveBackAddress(
+/** Gives back what an attempt that succeeded has used. */
+export async function giveBackAttempt(
   names: readonly Counted[],
-  { address, giveBack }: EndpointContext,
+  context: EndpointContext,
   { limits }: Settings,
 ): Promise<void> {
-  for (const bucket of addressBuckets(address, limits.address))
-    for (const name of names) await giveBack(`oauth:${name}:${bucket.name}`, bucket.limit)
+  for (const name of names) await giveBackAddress(context, `oauth:${name}`, limits.address)
 }

@@ -8,7 +8,7 @@ import {
 } from '../../endpoints/endpoint.ts'
 import { reportFailure } from '../../events/report-failure.ts'
 import { toErrorResponse } from '../../protocol/responses.ts'
-import { countAddress, giveBackAddress } from './attempts.ts'
+import { countAddress, giveBackAttempt } from './attempts.ts'
 import { redirectUriOf } from './authorization-url.ts'
 import { finish } from './finish.ts'
 import { consumeFlow, findFlow } from './flow.ts'
@@ -61,7 +61,7 @@ function callback(
         const proof = await prove(new URLSearchParams(input), { provider, flow, redirectUri })
         const used = flow.purpose === 'sign-in' ? (['start', 'callback'] as const) : (['callback'] as const)
         // Before the second factor, whose absence is an error.
-        await giveBackAddress(used, context, settings)
+        await giveBackAttempt(used, context, settings)
         return { body: {}, ...(await finish(proof, { flow, provider, context, settings })) }
       } catch (error) {
         return { body: {}, redirect: failed(error, { errorTo, path, config }) }

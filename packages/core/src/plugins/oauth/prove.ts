@@ -122,10 +122,17 @@ function readText(value: unknown): string | null {
 
 /** Errors that no other attempt of the user repairs: of our configuration or of the provider's server. */
 const FOR_OPERATOR = new Set([
-  ...['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'unsupported_response_type'],
-  ...['invalid_scope', 'server_error', 'temporarily_unavailable'],
+  'invalid_client',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_response_type',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
   // GitHub
-  ...['incorrect_client_credentials', 'redirect_uri_mismatch', 'application_suspended'],
+  'incorrect_client_credentials',
+  'redirect_uri_mismatch',
+  'application_suspended',
   // LinkedIn
   'unauthorized_scope_error',
 ])

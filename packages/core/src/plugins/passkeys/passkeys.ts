@@ -38,8 +38,8 @@ export type PasskeyEndpoints = {
  * @throws ConfigurationError if a limit isn't positive, `rpId` isn't a domain, or an origin isn't one
  */
 export function passkeys(options: PasskeysOptions = {}): AuthPlugin<PasskeyEndpoints, Record<never, never>> {
-  const { rpId, origins = [], requiredAtSignIn = false, limits } = options
-  checkDomains({ rpId, origins })
+  checkDomains(options)
+  const { origins = [], requiredAtSignIn = false, limits } = options
   const settings: Settings = {
     ...options,
     origins,

@@ -91,13 +91,7 @@ export function relyingPartyOf(
 }
 
 /** @throws ConfigurationError if `rpId` isn't a domain, or a text of `origins` isn't an origin */
-export function checkDomains({
-  rpId,
-  origins,
-}: {
-  rpId: string | undefined
-  origins: readonly string[]
-}): void {
+export function checkDomains({ rpId, origins = [] }: PasskeysOptions): void {
   if (rpId !== undefined && URL.parse(`https://${rpId}`)?.hostname !== rpId)
     throw new ConfigurationError(`passkeys.rpId: ${rpId} is not a domain. Write it like example.com.`)
   for (const origin of origins)

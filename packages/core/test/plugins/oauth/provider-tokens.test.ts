@@ -98,6 +98,12 @@ describe('the token of a provider', () => {
     await expect(read()).rejects.toMatchObject({ code: 'PROVIDER_TOKEN_MISSING' })
   })
 
+  test("is unavailable, not missing, while the provider rejects the app's secret", async () => {
+    await expire()
+    acme.alterTokens = () => ({ error: 'incorrect_client_credentials' })
+    await expect(read()).rejects.toMatchObject({ code: 'PROVIDER_UNAVAILABLE' })
+  })
+
   test('is the one of another process, if that has used the refresh token meanwhile', async () => {
     await expire()
     acme.refreshTokens.clear()
