@@ -36,11 +36,11 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
     getState,
     getServerState: () => store.getFirst().shown,
     subscribe(listener: () => void) {
-      const hasGap = listeners === 0 && performance.now() - stoppedAt > MAX_GAP_MS
+      const hasGap = !listeners && performance.now() - stoppedAt > MAX_GAP_MS
       if (hasGap && options.tabs.listen) store.dispatch({ type: 'restored' })
       // The same listener may subscribe twice.
       const unsubscribe = store.subscribe(() => listener())
-      if (listeners === 0 && !options.server) stop = followSession(store, refresh)
+      if (!listeners && !options.server) stop = followSession(store, refresh)
       listeners++
       return () => {
         if (!unsubscribe() || --listeners) return
@@ -69,8 +69,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
       change: (call) =>
         inTurn(store, async () => {
           const response = await call()
-          if (isTokenResponse(response))
-            await accept(store, response, { revision: store.get().revision, isNew: true })
+          if (isTokenResponse(response)) await accept(store, response, { ...store.get(), isNew: true })
           return response
         }).catch((cause) => {
           const error = toClientError(cause)

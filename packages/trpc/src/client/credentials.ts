@@ -48,11 +48,11 @@ export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>)
 /** Applies the messages of other tabs. Returns a function that stops it. */
 export function followTabs(store: SessionStore, refresh: () => unknown): (() => void) | undefined {
   async function apply(message: TabMessage): Promise<void> {
-    // The other tab has stored the tokens.
-    await store.tokens?.recall()
+    // The other tab has stored its tokens, maybe where only that tab reads them, such as in `sessionStorage`.
+    const receipt = store.tokens ? await store.tokens.recall() : message.receipt
     const { status, sessionId } = store.get().shown
-    if (message.type === 'received') {
-      if (status !== 'signing-out' || sessionId) store.dispatch(message)
+    if (message.receipt) {
+      if (receipt && (status !== 'signing-out' || sessionId)) store.dispatch({ ...message, receipt })
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId)
       store.dispatch({

@@ -114,7 +114,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       const before = store.get()
       const isDelayed = !running && before.failures && isScheduled()
       if (!isNewer() && before.shown.status !== 'unauthenticated' && !isDelayed)
-        if ((await refreshForCall()) === null && store.get().failures === 0)
+        if (!(await refreshForCall()) && !store.get().failures)
           // In an outage, no new JWT was rejected.
           store.dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
       if (isNewer()) return

@@ -24,10 +24,12 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
     if ((!state.isRestored && isSignedOut(state)) || (error && isDecided(error))) return
     const dueIn = state.held ? dueInMs(state.held, Math.random() / PARTS_OF_LEEWAY) : 0
     const delay = error ? backOff(state.failures, error.retryAfterSeconds) : dueIn
-    // A page in the background keeps no session alive; it refreshes when it is visible again, or after a
-    // failure, because its rejected subscriptions wait for it.
-    const isIdle = () => globalThis.document?.hidden && store.get().failures === 0
-    timer = setTimeout(() => isIdle() || refresh(), Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS)))
+    const wait = Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))
+    timer = setTimeout(() => {
+      // A page in the background keeps no session alive; it refreshes when it is visible again, or after a
+      // failure, because its rejected subscriptions wait for it.
+      if (!globalThis.document?.hidden || store.get().failures) refresh()
+    }, wait)
   }
 
   const unfollow = followTabs(store, refresh)

@@ -4,7 +4,12 @@ export type TabMessage =
   /** A JWT arrived; `isNew` after a sign-in or a confirmation. */
   | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew?: boolean | undefined }
   /** `sessionId` is null if unknown. With `seq`, a tab with a newer receipt stays signed in. */
-  | { readonly type: 'ended'; readonly sessionId: string | null; readonly seq?: number | undefined }
+  | {
+      readonly type: 'ended'
+      readonly sessionId: string | null
+      readonly seq?: number | undefined
+      readonly receipt?: undefined
+    }
 
 /** The tabs of one browser, which share its cookies. Outside a browser the optional members are absent. */
 export interface Tabs {
@@ -68,7 +73,7 @@ export function connectTabs(name: string): Tabs {
     async notify(message) {
       release()
       // The next tab may get the lock before this message, but it sees a lock whose name is the receipt.
-      if (navigator.locks && channel && message.type === 'received') {
+      if (navigator.locks && channel && message.receipt) {
         const { receipt } = message
         publishedSeq = receipt.seq
         release = await hold(`${name} ${JSON.stringify(receipt)}`)
@@ -80,7 +85,7 @@ export function connectTabs(name: string): Tabs {
     listen(listener) {
       channel = new BroadcastChannel(name)
       channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
-        const seq = data.type === 'received' ? data.receipt.seq : (data.seq ?? Number.POSITIVE_INFINITY)
+        const { seq = Number.POSITIVE_INFINITY } = data.receipt ?? data
         if (seq >= publishedSeq) release()
         listener(data)
       }

@@ -1,4 +1,4 @@
-import { authLink, createAuthClient } from '@sallyport/trpc/client'
+import { authLink, bearer, createAuthClient } from '@sallyport/trpc/client'
 import { createTRPCClient, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -612,6 +612,41 @@ describe('a receipt', () => {
       expect(await tabs.latest()).toEqual(receipt(1))
     }
     expect(await connectTabs(name).latest()).toBeNull()
+  })
+})
+
+describe('the tabs of a program with bearer tokens', () => {
+  const openStorage = () => {
+    const items = new Map<string, string>()
+    return {
+      getItem: (key: string) => items.get(key),
+      setItem: (key: string, value: string) => items.set(key, value),
+      removeItem: (key: string) => items.delete(key),
+    }
+  }
+  const open = (baseUrl: string, storage = openStorage()) => {
+    const server = scriptFetch()
+    const client = createAuthClient<Api>({ baseUrl, fetch: server.fetch, transport: bearer(storage) })
+    const signIn = (userId: string) => {
+      const own = { userId, sessionId: `${userId}-1`, token: 'a JWT', sessionToken: 'a secret' }
+      server.answer('/sign-in/email', () => tokens(own))
+      return client.api.signInEmail({ email: 'a@b.c' })
+    }
+    const follow = () => client.subscribe(() => {})
+    return { client, signIn, follow }
+  }
+  const soon = () => new Promise((resolve) => setTimeout(resolve, 50))
+
+  test('follow each other if they share a storage, and show the user of their own tokens if not', async () => {
+    const baseUrl = newName()
+    const shared = openStorage()
+    // The third one keeps its tokens in `sessionStorage`, and the fourth one in memory.
+    const tabs = [open(baseUrl, shared), open(baseUrl, shared), open(baseUrl), open(baseUrl)] as const
+    for (const { follow } of tabs) onTestFinished(follow())
+    await tabs[2].signIn('bob')
+    await tabs[0].signIn('ada')
+    await soon()
+    expect(tabs.map(({ client }) => client.getState().userId)).toEqual(['ada', 'ada', 'bob', null])
   })
 })
 
