@@ -62,7 +62,7 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
   }
 
   async function compare(): Promise<void> {
-    const known = await store.tabs.latest?.()
+    const known = await latestReceipt(store)
     const { held, shown, isRestored } = store.get()
     // Since the page was rendered, another tab may have signed in.
     if (known && known.sessionId !== shown.sessionId) refresh()

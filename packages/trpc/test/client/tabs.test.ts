@@ -648,6 +648,23 @@ describe('the tabs of a program with bearer tokens', () => {
     await soon()
     expect(tabs.map(({ client }) => client.getState().userId)).toEqual(['ada', 'ada', 'bob', null])
   })
+
+  test('put no token into messages and names of locks, also after a reload that mounts twice', async () => {
+    const baseUrl = newName()
+    const storage = openStorage()
+    await open(baseUrl, storage).signIn('ada')
+    const seen: unknown[] = []
+    const channel = new BroadcastChannel(`sallyport ${baseUrl} bearer`)
+    channel.onmessage = ({ data }) => seen.push(data)
+    onTestFinished(() => channel.close())
+    const { client, follow } = open(baseUrl, storage)
+    const stop = follow()
+    await eventually(() => expect(client.getState().userId).toBe('ada'))
+    stop()
+    onTestFinished(follow())
+    await soon()
+    expect(JSON.stringify([seen, await navigator.locks.query()])).not.toMatch('a secret')
+  })
 })
 
 describe('a page', () => {
