@@ -75,7 +75,8 @@ export function clientError(code: ClientCode): AuthClientError {
 }
 
 export function toClientError(cause: unknown): AuthClientError {
-  if (cause instanceof AuthClientError) return cause
+  // Not a class: a page may have two copies of this library.
+  if ((cause as Error | null)?.name === 'AuthClientError') return cause as AuthClientError
   return new AuthClientError(0, { code: 'UNKNOWN', message: String(cause) }, cause)
 }
 

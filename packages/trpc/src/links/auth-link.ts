@@ -83,8 +83,8 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
 
 async function runCall(call: Call): Promise<void> {
   const resumption = call.op.type === 'subscription' ? createResumption(call) : null
-  const isOver = () => call.signal.aborted || call.isAbandoned()
   let isReplay = false
+  const isOver = () => call.signal.aborted || call.isAbandoned()
   while (!isOver()) {
     await call.session.refreshIfDue()
     const { isRestored, shown } = call.session.get()

@@ -1,9 +1,9 @@
 import { AuthError } from '@sallyport/core'
 import type { AuthErrorData } from '@sallyport/core/internal/protocol'
 import { authLink } from '@sallyport/trpc/client'
-import { createTRPCClient, type TRPCLink } from '@trpc/client'
+import { createTRPCClient, httpLink, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import {
   type AppClient,
   CALL_LINKS,
@@ -621,3 +621,19 @@ describe('the next link', () => {
 function rejection(status: number, code: string, retryAfterSeconds?: number): Response {
   return Response.json({ code, message: code, retryAfterSeconds }, { status })
 }
+
+test('an error of a client from another copy of the library keeps its reason', async () => {
+  const scene = await expired()
+  await server.auth.revoke(scene.session)
+  vi.resetModules()
+  const { authLink: linkOfOtherCopy } = await import('@sallyport/trpc/client')
+  expect(linkOfOtherCopy).not.toBe(authLink)
+  const client = createTRPCClient<AppRouter>({
+    links: [
+      linkOfOtherCopy(scene.authClient),
+      httpLink({ url: `http://${server.host}/trpc`, fetch: scene.authClient.fetch }),
+    ],
+  })
+  const failure = await failureOf(client.write.mutate())
+  expect(failure).toMatchObject({ data: { httpStatus: 401, auth: { reason: 'SESSION_NOT_FOUND' } } })
+})
