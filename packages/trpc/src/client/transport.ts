@@ -47,7 +47,7 @@ export interface BearerStorage {
  */
 export function bearer(storage: BearerStorage): OpenTransport {
   return (key) => {
-    let stored: StoredTokens | null = null
+    let stored: Tokens | null = null
     return {
       credentials: 'omit',
       headers: (forEndpoint) => ({
@@ -58,15 +58,25 @@ export function bearer(storage: BearerStorage): OpenTransport {
       tokens: {
         current: () => stored?.token ?? null,
         async recall() {
-          stored = parse(await storage.getItem(key))
-          return stored
+          const text = await storage.getItem(key)
+          stored = null
+          try {
+            const { token, sessionToken, ...receipt }: Tokens & Receipt = JSON.parse(`${text}`)
+            if (token && sessionToken) {
+              stored = { token, sessionToken }
+              // Without the tokens: other scripts see receipts in messages to tabs and in names of locks.
+              return receipt
+            }
+          } catch {
+            // This client didn't store that.
+          }
+          return null
         },
         async keep({ token, sessionToken = stored?.sessionToken }, receipt) {
           if (!token || !sessionToken) throw clientError('BEARER_DISABLED')
-          const kept = { ...receipt, token, sessionToken }
-          await storage.setItem(key, JSON.stringify(kept))
+          await storage.setItem(key, JSON.stringify({ ...receipt, token, sessionToken }))
           // Until then, calls are those of the former user.
-          stored = kept
+          stored = { token, sessionToken }
         },
         async forget() {
           stored = null
@@ -81,14 +91,4 @@ export function bearer(storage: BearerStorage): OpenTransport {
   }
 }
 
-type StoredTokens = Receipt & Required<Pick<TokenResponse, 'token' | 'sessionToken'>>
-
-/** Returns null for anything that this client didn't store. */
-function parse(text: string | null | undefined): StoredTokens | null {
-  try {
-    const stored: StoredTokens | null = JSON.parse(text || 'null')
-    return stored?.sessionToken && stored.token ? stored : null
-  } catch {
-    return null
-  }
-}
+type Tokens = Required<Pick<TokenResponse, 'token' | 'sessionToken'>>

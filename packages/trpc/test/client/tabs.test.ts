@@ -661,8 +661,16 @@ describe('the tabs of a program with bearer tokens', () => {
     const stop = follow()
     await eventually(() => expect(client.getState().userId).toBe('ada'))
     stop()
+    const stopAgain = follow()
+    await soon()
+    stopAgain()
+    // As if the user had cleared the storage.
+    storage.removeItem(`sallyport ${baseUrl}`)
     onTestFinished(follow())
     await soon()
+    expect(await navigator.locks.query()).toMatchObject({
+      held: [{ name: expect.stringContaining('ada-1') }],
+    })
     expect(JSON.stringify([seen, await navigator.locks.query()])).not.toMatch('a secret')
   })
 })
