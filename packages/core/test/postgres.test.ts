@@ -3,6 +3,7 @@ import { openPostgres, openPostgresStore, type PostgresOptions } from '@sallypor
 import { sql } from 'kysely'
 import pg from 'pg'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { failureCode } from '../src/events/failure-code.ts'
 import { PATIENT, testPostgres } from './support/postgres.ts'
 import { reasonOf } from './support/reason-of.ts'
 import { storeSession } from './support/stored-sessions.ts'
@@ -164,6 +165,26 @@ describe('a statement', () => {
     expect(await reasonOf(transaction)).toBe('SESSIONS_UNAVAILABLE')
     expect(await db.selectFrom('note').selectAll().execute()).toEqual([])
   })
+
+  test.each([
+    ['while it runs', 'transaction_timeout', '25P04', sql`select pg_sleep(10)`],
+    ['before it runs', 'idle_in_transaction_session_timeout', '25P03', sql`select 1`],
+  ])(
+    'of a transaction that the server ends %s has the cause of that',
+    async (_name, setting, code, statement) => {
+      const { db } = await open({ poolSize: 1 })
+      const transaction = db.transaction().execute(async (trx) => {
+        await sql.raw(`set local ${setting} = 100`).execute(trx)
+        const hand = await connectByHand()
+        const isOpen = async () => (await connections(hand)).some(({ name }) => name === 'sallyport')
+        if (code === '25P03') await until(async () => !(await isOpen()))
+        await statement.execute(trx)
+      })
+      const error = await transaction.catch((error: unknown) => error)
+      expect(error).toMatchObject({ reason: 'SESSIONS_UNAVAILABLE', cause: { code } })
+      expect(failureCode(error)).toBe('DATABASE_TIMEOUT')
+    },
+  )
 
   test('that finds no free connection in time is SESSIONS_UNAVAILABLE', async () => {
     const { db } = await open({ poolSize: 1, connectTimeoutMs: 1_000, statementTimeoutMs: 1_000 })

@@ -9,7 +9,7 @@ const CODES: readonly (readonly [RegExp, FailureCode])[] = [
   [/^(SQLITE_READONLY|25006$)/, 'DATABASE_READ_ONLY'],
   [/^(SQLITE_FULL|53100$|ENOSPC$|EDQUOT$)/, 'DATABASE_FULL'],
   [/^(SQLITE_BUSY|SQLITE_LOCKED|TRANSACTION_ACTIVE$|55P03$|40001$|40P01$)/, 'DATABASE_LOCKED'],
-  [/^(57014$|25P04$|ETIMEDOUT$|timeout expired$|Query read timeout$)/, 'DATABASE_TIMEOUT'],
+  [/^(57014$|25P0[34]$|ETIMEDOUT$|timeout expired$|Query read timeout$)/, 'DATABASE_TIMEOUT'],
   [/^(53300$|timeout exceeded when trying to connect)/, 'POOL_EXHAUSTED'],
 ]
 

@@ -93,8 +93,12 @@ class DialectDriver extends KyselyDriver {
     return super.beginTransaction(connection, { ...settings, isolationLevel })
   }
 
+  /**
+   * Kysely would throw the error of the rollback instead of that of the transaction. If the rollback fails,
+   * the transaction is still open, so the driver closes the connection.
+   */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('rollback'))
+    await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => {})
   }
 
   override async releaseConnection(connection: DatabaseConnection): Promise<void> {

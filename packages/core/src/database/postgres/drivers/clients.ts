@@ -17,8 +17,8 @@ export interface PgConnection {
 
 export interface PgPoolClient extends PgConnection {
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
-  on(event: 'error', listener: () => void): unknown
-  removeListener(event: 'error', listener: () => void): unknown
+  on(event: 'error', listener: (error: unknown) => void): unknown
+  removeListener(event: 'error', listener: (error: unknown) => void): unknown
   release(discard?: boolean): void
   /** Lets the process exit while the connection is open. */
   unref?(): void

@@ -72,11 +72,24 @@ export function pgPoolDriver(
   async function connect(): Promise<ReservedConnection> {
     const client = await acquire()
     const run = pgQuery(client)
-    const { query, isOpen } = followTransaction((statement) => timed(run(statement)))
+    let lost: unknown
+    const onError = (error: unknown) => {
+      lost ??= error
+    }
+    client.on('error', onError)
+    const { query, isOpen } = followTransaction(<Row>(statement: Statement) =>
+      timed(run<Row>(statement)).catch((error: unknown) => {
+        // Such as a timeout between two statements. The statement's own error doesn't name it.
+        throw lost ?? error
+      }),
+    )
     return {
       query,
-      // Never reuse a connection that was abandoned in a statement or transaction.
-      release: (discard = false) => release(client, discard || isOpen() || !isIdle(client)),
+      release(discard = false) {
+        client.removeListener('error', onError)
+        // Never reuse a connection that was abandoned in a statement or transaction.
+        release(client, discard || isOpen() || !isIdle(client))
+      },
     }
   }
 
