@@ -3,13 +3,13 @@ import { isEndpointError } from '../protocol/endpoint-error.ts'
 import { isAuthError, isConfigurationError } from '../protocol/errors.ts'
 import type { FailureCode } from './failure.ts'
 
-/** Codes of SQLite, SQLSTATEs of PostgreSQL, and messages of `pg`, which has no codes for them. */
+/** Codes of SQLite, SQLSTATEs of PostgreSQL, and messages of `pg` and of our checks, which have no codes. */
 const CODES: readonly (readonly [RegExp, FailureCode])[] = [
   [/^SQLITE_READONLY_DBMOVED$/, 'DATABASE_FILE_REPLACED'],
-  [/^(SQLITE_READONLY|25006$)/, 'DATABASE_READ_ONLY'],
+  [/^(SQLITE_READONLY|25006$)|in recovery,/, 'DATABASE_READ_ONLY'],
   [/^(SQLITE_FULL|53100$|ENOSPC$|EDQUOT$)/, 'DATABASE_FULL'],
   [/^(SQLITE_BUSY|SQLITE_LOCKED|TRANSACTION_ACTIVE$|55P03$|40001$|40P01$)/, 'DATABASE_LOCKED'],
-  [/^(57014$|25P0[34]$|ETIMEDOUT$|timeout expired$|Query read timeout$)/, 'DATABASE_TIMEOUT'],
+  [/^(57014|25P0[34]|ETIMEDOUT|timeout expired|Query read timeout)$/, 'DATABASE_TIMEOUT'],
   [/^(53300$|timeout exceeded when trying to connect)/, 'POOL_EXHAUSTED'],
 ]
 

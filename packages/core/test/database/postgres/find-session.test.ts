@@ -6,6 +6,7 @@ import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
 import { createTestAuth } from '@sallyport/core/testing'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { failureCode } from '../../../src/events/failure-code.ts'
 import { postgresKind } from '../../support/database-kinds.ts'
 import { startPostgres } from '../../support/embedded-postgres.ts'
 import { PATIENT, PATIENT_SESSION, testPostgres } from '../../support/postgres.ts'
@@ -389,7 +390,7 @@ test('rejects a server in recovery, because its data is stale', async () => {
   for (let i = 0; i < 5; i++) expect(await outcome(find(eve))).toBe('SESSIONS_UNAVAILABLE')
   await until(async () => {
     const error = await Promise.resolve(opened.sessions.findSession(eve)).catch((error: unknown) => error)
-    return error instanceof Error && String(error.cause).includes('in recovery')
+    return failureCode(error) === 'DATABASE_READ_ONLY'
   })
   expect(await reasonOf(opened.db.selectFrom('user').select('id').execute())).toBe('SESSIONS_UNAVAILABLE')
   expect(await isReady(config, opened.sessions)).toBe(false)

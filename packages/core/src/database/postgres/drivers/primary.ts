@@ -1,15 +1,15 @@
-import { ConfigurationError } from '../../../protocol/errors.ts'
 import { literal } from '../../schema/mapping.ts'
 import type { Query } from './driver.ts'
 
+/** `failureCode` recognizes it, also inside an error of the server. */
 const IN_RECOVERY = 'The server is in recovery, so its data is stale. Connect to the primary.'
 
-/** @throws ConfigurationError unless the row says that the server is a primary */
+/** @throws an error with the code `DATABASE_READ_ONLY` unless the row says that the server is a primary */
 export function checkPrimaryRow(row: { readonly standby: boolean } | undefined): void {
-  if (row?.standby !== false) throw new ConfigurationError(IN_RECOVERY)
+  if (row?.standby !== false) throw new Error(IN_RECOVERY)
 }
 
-/** @throws ConfigurationError if the server is in recovery */
+/** @throws like {@link checkPrimaryRow} */
 export async function checkPrimary(query: Query): Promise<void> {
   const { rows } = await query<{ standby: boolean }>({ text: 'select pg_is_in_recovery() as standby' })
   checkPrimaryRow(rows[0])

@@ -9,6 +9,7 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { migratePlugins } from '../../../../src/database/schema/prepare-tables.ts'
+import { failureCode } from '../../../../src/events/failure-code.ts'
 import { postgresKind } from '../../../support/database-kinds.ts'
 import { type PostgresServer, startPostgres } from '../../../support/embedded-postgres.ts'
 import { eventually } from '../../../support/eventually.ts'
@@ -348,6 +349,10 @@ describe('a server in recovery', () => {
     const newer = { ...eve, sessionId: crypto.randomUUID() }
     for (const key of [eve, newer, eve, newer])
       expect(await reasonOf(Promise.resolve(opened.sessions.findSession(key)))).toBe('SESSIONS_UNAVAILABLE')
+    await until(async () => {
+      const find = async () => opened.sessions.findSession(eve)
+      return failureCode(await find().catch((error: unknown) => error)) === 'DATABASE_READ_ONLY'
+    })
     // The other package hides its connections.
     const read = opened.db.selectFrom('session').select('id').execute()
     expect(await reasonOf(read)).toBe(pool instanceof pg.Pool ? 'SESSIONS_UNAVAILABLE' : 'accepted')
