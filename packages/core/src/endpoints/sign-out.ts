@@ -1,5 +1,6 @@
 import { deleteSessionOf, deleteSessions } from '../lifecycle/end-session.ts'
 import { validateLocked } from '../lifecycle/locked-sessions.ts'
+import { findToken } from '../lifecycle/refresh-session.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import { ENDPOINTS, isSessionOver, type SuccessResponse } from '../protocol.ts'
 import { clearCookies } from '../request/cookie.ts'
@@ -19,10 +20,16 @@ export const signOut: Endpoint<object, SuccessResponse, true> = defineEndpoint({
   input: noFields,
   output: done,
   async run(_input, context) {
-    const { config, sessionCookie } = context
+    const { config, sessionCookie, change, database } = context
     const ending = { cause: 'sign-out', at: config.now() } as const
     if (sessionCookie === null) await signOutByToken(context)
-    else await context.change((trx, record) => deleteSessionOf(sessionCookie, { trx, record, ...ending }))
+    else {
+      const hasEnded = await change((trx, record) =>
+        deleteSessionOf(sessionCookie, { trx, record, ...ending }),
+      )
+      // Throws if row-level security only hides the session.
+      if (!hasEnded) await findToken(sessionCookie.sessionId, database, config)
+    }
     return { body: { success: true }, cookies: clearCookies(config.cookies) }
   },
 })
@@ -34,11 +41,12 @@ async function signOutByToken({ config, change, request, database }: EndpointCon
   try {
     const identity = await identify(request, 'mutation', config)
     const { sessionId, userId } = identity
-    await change(async (trx, record) => {
+    const ended = await change(async (trx, record) => {
       const lock = { trx, locks: database.locks, now: config.now }
       await validateLocked(identity, lock).catch(ignoreEndedOrBanned)
-      await deleteSessions(trx, record, { sessionId, userId, cause: 'sign-out', at: config.now() })
+      return deleteSessions(trx, record, { sessionId, userId, cause: 'sign-out', at: config.now() })
     })
+    if (ended === 0) await findToken(identity.sessionId, database, config)
   } catch (error) {
     if (transport === 'bearer' || !isAuthError(error) || error.status !== 401) throw error
   }

@@ -1,9 +1,12 @@
 import { ConfigurationError, type SessionKey } from '@sallyport/core'
+import { createAuth, defineAuth } from '@sallyport/core/auth'
+import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { openPostgres, openPostgresStore } from '@sallyport/core/postgres'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createIssuer } from '../../support/create-issuer.ts'
 import { postgresKind } from '../../support/database-kinds.ts'
-import { PATIENT, testPostgres } from '../../support/postgres.ts'
+import { PATIENT, PATIENT_SESSION, testPostgres } from '../../support/postgres.ts'
 import { reasonOf } from '../../support/reason-of.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 
@@ -104,6 +107,25 @@ describe.each(SOURCES)('with %s', (name, sourceOf) => {
     expect(await findSession({ ...ada, sessionId: 'none' })).toBeNull()
     expect(await findToken(ada.sessionId)).toMatchObject({ userId: ada.userId })
     expect(await findToken('none')).toBeNull()
+  })
+
+  test('a sign-out of a hidden session is 503, by its cookie and by its JWT', async () => {
+    const { config, signingKeys } = await createIssuer({ session: PATIENT_SESSION })
+    const opened = await openPostgres(sourceOf('app'), PATIENT)
+    onTestFinished(opened.close)
+    const auth = await createAuth(defineAuth({ config, signingKeys }), opened, { pruneEverySeconds: 0 })
+    onTestFinished(() => auth.close())
+    const requestWith = (cookie = '') =>
+      new Request(config.issuer, { method: 'POST', headers: { [CLIENT_HEADER]: '1', cookie } })
+    const { headers } = await auth.api.createSession({ userId: ada.userId, request: requestWith() })
+    const [jwt, session] = headers.getSetCookie().map((cookie) => cookie.split(';')[0])
+    const signOut = (cookie?: string) => reasonOf(auth.api.signOut({ request: requestWith(cookie) }))
+    await enable()
+    expect(await signOut(session)).toBe('SESSIONS_UNAVAILABLE')
+    expect(await signOut(jwt)).toBe('SESSIONS_UNAVAILABLE')
+    await database.run('alter table session disable row level security')
+    expect(await signOut(session)).toBe('accepted')
+    expect(await signOut(session)).toBe('accepted')
   })
 
   test.each(['session', '"user"'])('does not open if rows of %s can be hidden', async (table) => {
