@@ -2,6 +2,7 @@ import type { StoreMeter } from '../../events/telemetry.ts'
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
+import { wasFrozen } from './drivers/attempts.ts'
 import type { LookupConnection, LookupConnections, LookupEvents } from './drivers/driver.ts'
 import { isStatementFault } from './drivers/errors.ts'
 
@@ -45,7 +46,8 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
   const { openConnections, prepare, findAll, timeoutMs, batchSize, parallel, meter } = options
   let queue: Lookup[] = []
   const running = new Set<Promise<void>>()
-  let outage: unknown = null
+  let outage: { readonly error: unknown; readonly at: number } | null = null
+  let isClosed = false
   let lastDurationMs = 0
   const connections = openConnections({ prepare, onReady: resume, onOutage: rejectUntilReady })
 
@@ -105,7 +107,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     const failed = batch.filter((lookup) => !mayRetry(lookup))
     rejectAll(failed, error)
     queue = [...batch.filter(mayRetry), ...queue]
-    if (outage !== null) rejectUntilReady(outage)
+    if (outage !== null) rejectUntilReady(outage.error)
   }
 
   function resume(): void {
@@ -114,7 +116,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
   }
 
   function rejectUntilReady(error: unknown): void {
-    outage = error
+    outage = { error, at: Date.now() }
     rejectAll(queue.splice(0), error)
   }
 
@@ -123,13 +125,16 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     current: connections.current,
     spare: connections.spare,
     find(key) {
-      if (outage !== null) return Promise.reject(unavailable(outage))
+      // After a freeze, wait: a process that freezes after each response would never connect.
+      if (outage !== null && (isClosed || !wasFrozen(outage.at)))
+        return Promise.reject(unavailable(outage.error))
       const found = Promise.withResolvers<StoredSession | null>()
       queue.push({ ...found, key, deadline: performance.now() + timeoutMs, attempts: 0 })
       send()
       return found.promise
     },
     async close() {
+      isClosed = true
       rejectUntilReady(new Error('The database is closed'))
       await connections.close(Promise.all(running))
     },

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isAuthError, isReady, type SessionKey } from '@sallyport/core'
 import { openPostgres, type PostgresOptions } from '@sallyport/core/postgres'
 import { createTestAuth } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { failureCode } from '../../../src/events/failure-code.ts'
@@ -288,6 +289,46 @@ describe('a faulty statement', () => {
     }
     expect(await find(ada)).toBe(ada.sessionId)
     expect(await lookupPids()).toEqual(pids)
+  })
+})
+
+describe('after the process was frozen', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+  afterEach(() => void vi.useRealTimers())
+  // Only this clock runs on while AWS Lambda freezes a process.
+  const freeze = () => vi.setSystemTime(Date.now() + 60_000)
+
+  test('during an outage, calls wait for a connection', async () => {
+    const { find, opened, proxy } = await open()
+    const read = () => reasonOf(sql`select 1`.execute(opened.db))
+    proxy.reject()
+    proxy.cut()
+    await until(async () => (await outcome(find(ada))) === 'SESSIONS_UNAVAILABLE')
+    await until(async () => (await read()) === 'SESSIONS_UNAVAILABLE')
+    proxy.release()
+    expect(await Promise.all([outcome(find(ada)), read()])).toEqual(Array(2).fill('SESSIONS_UNAVAILABLE'))
+    freeze()
+    expect(await Promise.all([outcome(find(ada)), read()])).toEqual([ada.sessionId, 'accepted'])
+  })
+
+  test('while it connected, the failure of that connection is no outage', async () => {
+    const { find, proxy } = await open()
+    const before = proxy.attempts
+    proxy.pauseAnswers()
+    proxy.cut()
+    await until(() => proxy.attempts > before)
+    freeze()
+    const lookup = outcome(find(ada))
+    proxy.cut()
+    proxy.resumeAnswers()
+    expect(await lookup).toBe(ada.sessionId)
+  })
+
+  test('a closed database rejects lookups at once', async () => {
+    const { find, opened } = await open()
+    await opened.close()
+    freeze()
+    expect(await outcome(find(ada))).toBe('SESSIONS_UNAVAILABLE')
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { withDeadline } from '../../../protocol/deadline.ts'
 import { backOff } from '../../../protocol.ts'
-import { RECONNECT_PAUSE } from './attempts.ts'
+import { RECONNECT_PAUSE, wasFrozen } from './attempts.ts'
 import type { LookupConnection, LookupConnections, LookupEvents, Query } from './driver.ts'
 import { pgQuery } from './pg-driver.ts'
 import { pgLookup } from './pg-lookup.ts'
@@ -29,25 +29,30 @@ export function lookupConnections(
   const opened = Promise.withResolvers<void>()
   opened.promise.catch(() => {})
   let preparing: Promise<void> | null = null
-  let isConnecting = false
+  /** The loop that connects, and when its last attempt began. */
+  let loop: { startedAt: number } | null = null
   let isClosed = false
 
+  /** Not waiting for an attempt or a pause from before a freeze. Lookups wait meanwhile. */
   async function keepConnected(): Promise<void> {
-    if (isConnecting) return
-    isConnecting = true
+    if (loop !== null && !wasFrozen(loop.startedAt)) return
+    const own = { startedAt: 0 }
+    loop = own
     let failures = 0
-    while (!isClosed && connections.length < CONNECTIONS) {
+    while (!isClosed && loop === own && connections.length < CONNECTIONS) {
+      own.startedAt = Date.now()
       try {
         await addConnection()
         failures = 0
       } catch (error) {
-        failures++
         opened.reject(error)
+        if (loop !== own || wasFrozen(own.startedAt)) continue
+        failures++
         if (connections.length === 0) onOutage(error)
         await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())
       }
     }
-    isConnecting = false
+    if (loop === own) loop = null
   }
 
   async function addConnection(): Promise<void> {
@@ -63,7 +68,7 @@ export function lookupConnections(
       void client.end().catch(() => {})
       throw error
     })
-    if (isClosed) return void client.end()
+    if (isClosed || connections.length === CONNECTIONS) return void client.end()
     client.once('end', () => replace(connection))
     connections.push(connection)
     opened.resolve()
@@ -80,7 +85,10 @@ export function lookupConnections(
   void keepConnected()
   return {
     opened: opened.promise,
-    current: () => connections[0],
+    current() {
+      if (connections.length === 0) void keepConnected()
+      return connections[0]
+    },
     spare: () => connections[1],
     replace,
     async close(running) {
