@@ -324,6 +324,16 @@ describe('after the process was frozen', () => {
     expect(await lookup).toBe(ada.sessionId)
   })
 
+  test("statements don't use the connections from before", async () => {
+    const { opened } = await open()
+    const pid = async () =>
+      (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(opened.db)).rows[0]?.pid
+    const before = await pid()
+    expect(await pid()).toBe(before)
+    freeze()
+    expect(await pid()).not.toBe(before)
+  })
+
   test('a closed database rejects lookups at once', async () => {
     const { find, opened } = await open()
     await opened.close()

@@ -21,15 +21,18 @@ interface PgOptions {
   readonly prepare?: (query: Query) => Promise<void>
   /** After this, a connection that doesn't respond is closed. @default the timeouts of the pool */
   readonly timeoutMs?: number
+  /** Replaces a connection that was idle for longer: the timers of the pool stop in a frozen process. */
+  readonly maxIdleMs?: number
   readonly meter?: StoreMeter
 }
 
 /** Runs statements on a `Pool` of `pg`, or one of the same shape. */
 export function pgPoolDriver(
   pool: PgPool,
-  { prepare, timeoutMs, meter }: PgOptions = {},
+  { prepare, timeoutMs, maxIdleMs = Number.POSITIVE_INFINITY, meter }: PgOptions = {},
 ): Required<Pick<PostgresDriver, 'query' | 'connect' | 'listen'>> {
   const prepared = new WeakSet<PgPoolClient>()
+  const releasedAt = new WeakMap<PgPoolClient, number>()
   const listening = new Set<() => void>()
   let isFollowed = false
   let isEnding = false
@@ -45,8 +48,9 @@ export function pgPoolDriver(
     })
     // A running query gets the error too. Without a listener, a connection in use would end the process.
     client.on('error', ignore)
+    const idleMs = Date.now() - (releasedAt.get(client) ?? Number.POSITIVE_INFINITY)
     // The app may have left a transaction open, in which a lookup would read an old snapshot.
-    if (!isIdle(client)) {
+    if (!isIdle(client) || idleMs > maxIdleMs) {
       release(client, true)
       return acquire()
     }
@@ -60,6 +64,7 @@ export function pgPoolDriver(
   }
 
   function release(client: PgPoolClient, discard: boolean): void {
+    releasedAt.set(client, Date.now())
     client.release(discard)
     client.removeListener('error', ignore)
   }

@@ -12,6 +12,8 @@ import { checkPrimaryRow } from './primary.ts'
 /** Two connections for lookups, and one that listens. */
 const DEDICATED_CONNECTIONS = 3
 
+const MAX_IDLE_MS = 10_000
+
 export interface ConnectionSettings {
   readonly poolSize: number
   readonly statementTimeoutMs: number
@@ -80,6 +82,7 @@ export async function urlDriver(
     ...config,
     application_name: 'sallyport',
     max: poolSize,
+    idleTimeoutMillis: MAX_IDLE_MS,
     // Covers waiting for a free connection, behind a statement that takes as long as it may.
     connectionTimeoutMillis: Math.min(2 * connectTimeoutMs + statementTimeoutMs, MAX_TIMER_MS),
     allowExitOnIdle: true,
@@ -97,7 +100,7 @@ export async function urlDriver(
   }
 
   return {
-    ...pgPoolDriver(pool, { meter }),
+    ...pgPoolDriver(pool, { maxIdleMs: MAX_IDLE_MS, meter }),
     listen: async (channel, events) => {
       const client = await connect({ ...config, application_name: 'sallyport-listen' })
       return pgListening(client, { channel, events, end: () => void client.end().catch(() => {}) })
