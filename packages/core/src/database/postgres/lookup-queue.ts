@@ -2,7 +2,6 @@ import type { StoreMeter } from '../../events/telemetry.ts'
 import { DeadlineError } from '../../protocol/deadline.ts'
 import { AuthError } from '../../protocol/errors.ts'
 import type { SessionKey, StoredSession } from '../../session/session.ts'
-import { wasFrozen } from './drivers/attempts.ts'
 import type { LookupConnection, LookupConnections, LookupEvents } from './drivers/driver.ts'
 import { isStatementFault } from './drivers/errors.ts'
 
@@ -46,8 +45,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
   const { openConnections, prepare, findAll, timeoutMs, batchSize, parallel, meter } = options
   let queue: Lookup[] = []
   const running = new Set<Promise<void>>()
-  let outage: { readonly error: unknown; readonly at: number } | null = null
-  let isClosed = false
+  let outage: unknown = null
   let lastDurationMs = 0
   const connections = openConnections({ prepare, onReady: resume, onOutage: rejectUntilReady })
 
@@ -107,7 +105,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     const failed = batch.filter((lookup) => !mayRetry(lookup))
     rejectAll(failed, error)
     queue = [...batch.filter(mayRetry), ...queue]
-    if (outage !== null) rejectUntilReady(outage.error)
+    if (outage !== null) rejectUntilReady(outage)
   }
 
   function resume(): void {
@@ -116,7 +114,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
   }
 
   function rejectUntilReady(error: unknown): void {
-    outage = { error, at: Date.now() }
+    outage = error
     rejectAll(queue.splice(0), error)
   }
 
@@ -125,16 +123,15 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     current: connections.current,
     spare: connections.spare,
     find(key) {
-      // After a freeze, wait: a process that freezes after each response would never connect.
-      if (outage !== null && (isClosed || !wasFrozen(outage.at)))
-        return Promise.reject(unavailable(outage.error))
+      // Notices a freeze: a process that freezes after each response connects only while a call waits.
+      if (outage !== null) connections.current()
+      if (outage !== null) return Promise.reject(unavailable(outage))
       const found = Promise.withResolvers<StoredSession | null>()
       queue.push({ ...found, key, deadline: performance.now() + timeoutMs, attempts: 0 })
       send()
       return found.promise
     },
     async close() {
-      isClosed = true
       rejectUntilReady(new Error('The database is closed'))
       await connections.close(Promise.all(running))
     },

@@ -3,16 +3,31 @@ import { backOff } from '../../../protocol.ts'
 
 export const RECONNECT_PAUSE: { minMs: number; maxMs: number } = { minMs: 50, maxMs: 500 }
 
-/** While the process runs, an attempt and the pause after it are shorter. */
-const MAX_ATTEMPT_MS = 3_000
+const TICK_MS = 250
+
+/** A process that runs ticks more often, unless something blocks it for that long. */
+const MAX_GAP_MS = 1_500
+
+export interface FreezeWatch {
+  wasFrozen(): boolean
+  stop(): void
+}
 
 /**
- * Returns whether the process was frozen since a time of `Date.now`: a failure from before says nothing about
- * the server now. `performance.now` may stop in a frozen process. Also true if the clock was set back.
+ * Watches whether the process is frozen, as AWS Lambda does after each response: a failure from before or
+ * during a freeze says nothing about the server now. Uses `Date.now`, because `performance.now` may stop.
  */
-export function wasFrozen(since: number): boolean {
-  const age = Date.now() - since
-  return age < 0 || age > MAX_ATTEMPT_MS
+export function watchFreezes(): FreezeWatch {
+  let lastTick = Date.now()
+  let isFrozen = false
+  function wasFrozen(): boolean {
+    const now = Date.now()
+    isFrozen ||= now - lastTick > MAX_GAP_MS
+    lastTick = now
+    return isFrozen
+  }
+  const timer = setInterval(wasFrozen, TICK_MS).unref()
+  return { wasFrozen, stop: () => clearInterval(timer) }
 }
 
 /**
@@ -29,9 +44,9 @@ export function connectionAttempts(
 
   return (attempt) =>
     limit(async () => {
-      const startedAt = Date.now()
-      const age = startedAt - (failed?.at ?? 0)
+      const age = Date.now() - (failed?.at ?? 0)
       if (failed !== null && age >= 0 && age < failed.pauseMs) throw failed.error
+      const freezes = watchFreezes()
       try {
         const result = await attempt()
         failures = 0
@@ -39,11 +54,13 @@ export function connectionAttempts(
         limit.concurrency = concurrency
         return result
       } catch (error) {
-        if (wasFrozen(startedAt)) throw error
+        if (freezes.wasFrozen()) throw error
         failures++
         failed = { error, at: Date.now(), pauseMs: backOff(failures, RECONNECT_PAUSE) }
         limit.concurrency = 1
         throw error
+      } finally {
+        freezes.stop()
       }
     })
 }

@@ -59,6 +59,7 @@ export interface LookupConnection {
 export interface LookupEvents {
   /** Prepares a new connection, so a failover costs no more than the lookup. */
   readonly prepare: (connection: LookupConnection) => Promise<void>
+  /** Called when a connection is ready, and when an outage was before a freeze of the process. */
   readonly onReady: () => void
   /** Called when no connection is left and an attempt to connect has failed. */
   readonly onOutage: (error: unknown) => void

@@ -1,7 +1,7 @@
 import type { Client } from 'pg'
 import { withDeadline } from '../../../protocol/deadline.ts'
 import { backOff } from '../../../protocol.ts'
-import { RECONNECT_PAUSE, wasFrozen } from './attempts.ts'
+import { type FreezeWatch, RECONNECT_PAUSE, watchFreezes } from './attempts.ts'
 import type { LookupConnection, LookupConnections, LookupEvents, Query } from './driver.ts'
 import { pgQuery } from './pg-driver.ts'
 import { pgLookup } from './pg-lookup.ts'
@@ -29,29 +29,33 @@ export function lookupConnections(
   const opened = Promise.withResolvers<void>()
   opened.promise.catch(() => {})
   let preparing: Promise<void> | null = null
-  /** The loop that connects, and when its last attempt began. */
-  let loop: { startedAt: number } | null = null
+  /** While connections are missing. */
+  let loop: FreezeWatch | null = null
   let isClosed = false
 
-  /** Not waiting for an attempt or a pause from before a freeze. Lookups wait meanwhile. */
+  /** Doesn't wait for an attempt or a pause from before a freeze. */
   async function keepConnected(): Promise<void> {
-    if (loop !== null && !wasFrozen(loop.startedAt)) return
-    const own = { startedAt: 0 }
+    const former = loop
+    if (isClosed || former?.wasFrozen() === false) return
+    const own = watchFreezes()
     loop = own
+    former?.stop()
+    // Ends an outage from before the freeze.
+    if (former !== null) onReady()
     let failures = 0
     while (!isClosed && loop === own && connections.length < CONNECTIONS) {
-      own.startedAt = Date.now()
       try {
         await addConnection()
         failures = 0
       } catch (error) {
         opened.reject(error)
-        if (loop !== own || wasFrozen(own.startedAt)) continue
+        if (own.wasFrozen()) return keepConnected()
         failures++
         if (connections.length === 0) onOutage(error)
         await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())
       }
     }
+    own.stop()
     if (loop === own) loop = null
   }
 
