@@ -13,6 +13,8 @@ import { startUsers, type Users, usersInFile } from './t3-users.ts'
 interface Setup {
   readonly name: string
   readonly tool: 'drizzle' | 'prisma'
+  /** More flags of create-t3-app. */
+  readonly flags?: readonly string[]
   readonly provider: 'sqlite' | 'postgres'
   readonly install: (cwd: string) => void
   /** Runs `db:push` of the app. */
@@ -29,7 +31,8 @@ const drizzle = {
 
 const SETUPS: readonly Setup[] = [
   { name: 't3 drizzle', provider: 'sqlite', openUsers: usersInFile('db.sqlite'), ...drizzle },
-  { name: 't3 postgres', provider: 'postgres', openUsers: startUsers, ...drizzle },
+  // Before Next.js 16, `next build` also runs ESLint.
+  { name: 't3 postgres', provider: 'postgres', openUsers: startUsers, ...drizzle, flags: ['--eslint'] },
   {
     name: 't3 prisma',
     tool: 'prisma',
@@ -56,7 +59,8 @@ async function testSetup(setup: Setup, { root, libraries, browser }: Place): Pro
   const clock = startClock()
   const name = setup.name.replace(' ', '-')
   const flags = ['--CI', '--noGit', '--noInstall', '--trpc', `--${setup.tool}`, '--tailwind', '--appRouter']
-  run('npx', ['-y', 'create-t3-app@7.40.0', name, ...flags, '--dbProvider', setup.provider], { cwd: root })
+  const args = [...(setup.flags ?? []), '--dbProvider', setup.provider]
+  run('npx', ['-y', 'create-t3-app@7.40.0', name, ...flags, ...args], { cwd: root })
   const cwd = join(root, name)
   await using users = await setup.openUsers(cwd)
   clock.pause(() => installApp(cwd, libraries, setup.install))

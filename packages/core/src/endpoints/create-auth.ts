@@ -21,7 +21,7 @@ import { checkWrite, createReadiness, type Readiness } from './readiness.ts'
 
 export interface Auth<Plugins extends readonly AuthPlugin[] = readonly []> {
   /** Responds to every request under `/api/auth`; never rejects. */
-  handler(request: Request, options?: RequestOptions): Promise<Response>
+  readonly handler: (request: Request, options?: RequestOptions) => Promise<Response>
   /** The endpoints as methods for the server's own code, with the same checks. */
   readonly api: Api<Plugins> & ServerApi
   /** For functions such as `revokeSession`: changes run the hooks of the plugins, and call `onEvent`. */

@@ -62,7 +62,7 @@ export const config = {
     const { drain } = await import('@sallyport/trpc')
     const { auth } = await import('./context')
     await auth.ready()
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => drain({ auth }))
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void drain({ auth }))
   }
 }
 `,
