@@ -186,7 +186,11 @@ describe('init in an app of create-t3-app', () => {
     const files = filesOf(app)
     expect(files['src/context.ts']).toContain('openSqlite({ client: client.$client })')
     for (const { path, replacements } of EDITS)
-      for (const [, after] of replacements) expect(files[path]).toContain(after)
+      for (const [before, after] of replacements) {
+        expect(files[path]).toContain(after)
+        // With `verbatimModuleSyntax`, it would import the server into the page.
+        expect(after.replace(String(before), '')).not.toMatch(/import \{ type \w+ \} from/)
+      }
     expect(stdout).not.toContain('data/auth.db')
     expect((await init(app)).stdout).toContain('Nothing to write.')
   })
@@ -253,7 +257,7 @@ describe('init in an app of create-t3-app', () => {
     expect((await init(app)).code).toBe(0)
     const files = filesOf(app)
     expect(files['src/context.ts']).toBe(NEXT_FILES['context.ts'])
-    expect(files[path]).toContain('import { type Context } from "~/context";')
+    expect(files[path]).toContain('import type { Context } from "~/context";')
     expect(existsSync(join(app, '.env'))).toBe(true)
   })
 

@@ -20,13 +20,11 @@ import { useAuth } from '@sallyport/trpc/react'
 import { useActionState } from 'react'
 import type { auth } from '../../context'
 
-const textOf = (value: FormDataEntryValue | null) => (typeof value === 'string' ? value : '')
-
 export default function SignInPage() {
   const { client, isAuthenticated, signOut } = useAuth<AuthClient<typeof auth.api>>()
   const [failed, submit, isPending] = useActionState(async (_before: unknown, form: FormData) => {
-    const email = textOf(form.get('email'))
-    const input = { email, password: textOf(form.get('password')), redirectTo: '/' }
+    const email = form.get('email') as string
+    const input = { email, password: form.get('password') as string, redirectTo: '/' }
     try {
       // The server rejects names that look like links, such as a.example.
       const name = email.replace(/@.*/, '').replaceAll('.', ' ')

@@ -6,10 +6,13 @@ interface T3App {
   readonly hasDatabase: boolean
 }
 
-/** The edits to an app of create-t3-app with the App Router. `planT3` replaces its route. */
+/**
+ * The edits to an app of create-t3-app with the App Router. `planT3` replaces its route. With its compiler
+ * options, `import { type … }` imports the module, and Turbopack bundles it for the browser.
+ */
 export function t3Edits({ alias, hasDatabase }: T3App): Edit[] {
   const from = (path: string) => `from "${alias}${path}";`
-  const context = `import { type Context } ${from('context')}`
+  const context = `import type { Context } ${from('context')}`
   return [
     {
       path: 'src/server/api/trpc.ts',
@@ -81,12 +84,12 @@ export async function HydrateClient(props: { children: ReactNode }) {
           'import { QueryClientProvider,',
           `import { authLink, createAuthClient } from "@sallyport/trpc/client";
 import { AuthProvider } from "@sallyport/trpc/react";
-import { type HydrationState } from "@sallyport/trpc/ssr";
+import type { HydrationState } from "@sallyport/trpc/ssr";
 `,
         ),
         addBefore(
           `import { type AppRouter } ${from('server/api/root')}`,
-          `import { type auth } ${from('context')}\n`,
+          `import type { auth } ${from('context')}\n`,
         ),
         [
           'TRPCReactProvider(props: { children: React.ReactNode }) {\n  const queryClient = getQueryClient();\n',
