@@ -39,7 +39,7 @@ export const GROUPS: readonly Group[] = [
   {
     text: 'Guides',
     pages: docs(
-      ...['react', 'ssr', 'nextjs', 'tanstack-start', 'react-router', 'other-frameworks'],
+      ...['react', 'ssr', 'nextjs', 'pages-router', 'tanstack-start', 'react-router', 'other-frameworks'],
       ...['websocket-and-sse', 'server', 'deploy', 'operate', 'upgrade'],
     ),
   },

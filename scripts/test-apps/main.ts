@@ -19,11 +19,13 @@ import { sseChatApp } from './sse-chat.ts'
 import { startApps } from './start.ts'
 import { svelteKitApps } from './sveltekit.ts'
 import { t3Apps } from './t3.ts'
+import { t3Pages } from './t3-pages.ts'
 
 const APPS: readonly App[] = [
   ...nextApps,
   createNextApp,
   ...t3Apps,
+  t3Pages,
   ...startApps,
   ...runtimeApps,
   ...nodeApps,

@@ -55,7 +55,7 @@ export default function Template({ children }: { children: ReactNode }) {
 `,
 }
 
-const PROCEDURES = `  post: postRouter,
+export const PROCEDURES = `  post: postRouter,
   me: protectedProcedure.query(({ ctx }) => ctx.user),
   save: protectedProcedure
     .input((text) => String(text).length)

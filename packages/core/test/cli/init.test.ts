@@ -160,6 +160,12 @@ describe('init in an app with sources', () => {
   test.for([
     { app: 'Next.js', packages: { next: '16', 'drizzle-orm': '1' }, guide: 'docs/nextjs.md' },
     {
+      app: 'the Pages Router of Next.js',
+      packages: { next: '15', '@trpc/server': '11' },
+      path: 'src/pages/index.tsx',
+      guide: 'docs/pages-router.md',
+    },
+    {
       app: 'TanStack Start without tRPC',
       packages: { '@tanstack/react-start': '1', vite: '8' },
       guide: 'docs/tanstack-start.md',
@@ -172,8 +178,9 @@ describe('init in an app with sources', () => {
     },
     { app: 'Nuxt', packages: { nuxt: '4' }, guide: 'docs/other-frameworks.md#nuxt' },
     { app: 'Vite', packages: { vite: '8' }, guide: 'docs/react.md#serve-the-page' },
-  ])('$app: writes the keys, and names the guide', async ({ packages, guide }, { expect }) => {
-    const app = createApp({ 'package.json': manifest(packages), 'src/app/page.tsx': 'export {}\n' })
+  ])('$app: writes the keys, and names the guide', async ({ packages, path, guide }, { expect }) => {
+    const page = path ?? 'src/app/page.tsx'
+    const app = createApp({ 'package.json': manifest(packages), [page]: 'export {}\n' })
     const before = filesOf(app)
     const { code, stdout } = await init(app, '--yes')
     expect(code).toBe(0)
@@ -181,9 +188,9 @@ describe('init in an app with sources', () => {
     const after = filesOf(app)
     expect(after).toMatchObject(before)
     expect(Object.keys(after).filter((path) => !(path in before))).toEqual(['.env', '.gitignore'])
-    const page = readFileSync(join(ROOT, guide.split('#')[0] ?? ''), 'utf8')
+    const text = readFileSync(join(ROOT, guide.split('#')[0] ?? ''), 'utf8')
     const heading = guide.split('#')[1]?.replaceAll('-', ' ') ?? ''
-    expect(page).toMatch(new RegExp(`^#+ ${heading}`, 'im'))
+    expect(text).toMatch(new RegExp(`^#+ ${heading}`, 'im'))
   })
 
   test.for([

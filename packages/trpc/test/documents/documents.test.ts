@@ -10,9 +10,13 @@ import { readDocument, readDocuments } from './read-documents.ts'
 const documents = readDocuments().filter(({ blocks, faults }) => blocks.length + faults.length > 0)
 
 /** `test/next` and `pnpm test:apps` compile these pages, with the settings of their frameworks. */
-const COMPILED_ELSEWHERE = ['nextjs', 'other-frameworks', 'react-router', 'tanstack-start'].map(
-  (name) => `docs/${name}.md`,
-)
+const COMPILED_ELSEWHERE = [
+  'nextjs',
+  'other-frameworks',
+  'pages-router',
+  'react-router',
+  'tanstack-start',
+].map((name) => `docs/${name}.md`)
 
 /** A page with a mistake in each block but the first two, and comments that aren't supported. */
 const MISTAKEN = readDocument(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { readIfExists } from './changes.ts'
@@ -58,8 +59,10 @@ export function planServer(app: DetectedApp): Steps {
 }
 
 /** A single-page app of Vite may have the tRPC server in the same package. */
-function guideOf({ framework, packages }: DetectedApp): string | undefined {
+function guideOf({ framework, packages, folder }: DetectedApp): string | undefined {
   const hasServer = framework === 'Vite' && packages.has('@trpc/server')
+  const isPages = framework === 'Next.js' && !existsSync(join(folder, 'app'))
+  if (isPages && existsSync(join(folder, 'pages'))) return 'docs/pages-router.md'
   return framework === null || hasServer ? undefined : GUIDES[framework]
 }
 
