@@ -88,7 +88,7 @@ import type { HydrationState } from "@sallyport/trpc/ssr";
 `,
         ),
         addBefore(
-          `import { type AppRouter } ${from('server/api/root')}`,
+          'import { createQueryClient } from "./query-client";',
           `import type { auth } ${from('context')}\n`,
         ),
         [
