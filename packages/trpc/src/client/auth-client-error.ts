@@ -42,7 +42,6 @@ const ERRORS = {
   BEARER_DISABLED: [200],
   REDIRECT_REJECTED: [400],
   REFRESH_LOOP: [401],
-  SECRET_SUPERSEDED: [409, 'This session has new credentials. Reload the page or sign in.'],
   SESSION_NOT_FOUND: [401, 'The session has ended. Sign in again.'],
   UNKNOWN: [200, 'No connection to the server'],
   UNREACHABLE: [0, 'No connection to the server'],

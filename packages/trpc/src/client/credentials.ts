@@ -1,5 +1,5 @@
 import type { TokenResponse } from '@sallyport/core/internal/protocol'
-import { type AuthClientError, clientError } from './auth-client-error.ts'
+import { AuthClientError } from './auth-client-error.ts'
 import type { SessionStore } from './client-session.ts'
 import type { Receipt } from './receipt.ts'
 import type { TabMessage } from './tabs.ts'
@@ -32,7 +32,8 @@ export async function end(store: SessionStore, error: AuthClientError, seq?: num
   const { status, sessionId } = store.get().shown
   store.dispatch({ type: 'ended', error, seq })
   await store.tokens?.forget()
-  if (sessionId || status === 'signing-out') await store.tabs.notify?.({ type: 'ended', sessionId, seq })
+  if (sessionId || status === 'signing-out')
+    await store.tabs.notify?.({ type: 'ended', sessionId, seq, error: { ...error, message: error.message } })
 }
 
 /** Runs work exclusively, after adopting the JWT of another tab, whose message may not have arrived yet. */
@@ -55,10 +56,7 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
       if (receipt && (status !== 'signing-out' || sessionId)) store.dispatch({ ...message, receipt })
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId)
-      store.dispatch({
-        ...message,
-        error: clientError(message.seq ? 'SECRET_SUPERSEDED' : 'SESSION_NOT_FOUND'),
-      })
+      store.dispatch({ ...message, error: new AuthClientError(message.error.status, message.error) })
   }
 
   async function compare(): Promise<void> {

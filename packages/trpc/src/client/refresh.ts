@@ -1,5 +1,11 @@
 import { isSessionOver } from '@sallyport/core/internal/protocol'
-import { clientError, isSignedOut, isSuperseded, toClientError } from './auth-client-error.ts'
+import {
+  type AuthClientError,
+  clientError,
+  isSignedOut,
+  isSuperseded,
+  toClientError,
+} from './auth-client-error.ts'
 import { pause } from './back-off.ts'
 import type { ClientSession, SessionStore } from './client-session.ts'
 import { accept, end, latestReceipt } from './credentials.ts'
@@ -57,6 +63,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   }
 
   async function request(begun: Begun): Promise<void> {
+    let superseded: AuthClientError | null = null
     // After a superseded secret, the current one may be on its way.
     for (const milliseconds of [0, 200, 1_000, 3_000]) {
       if (milliseconds) await pause(milliseconds, store.subscribe)
@@ -69,11 +76,12 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
         if (!isTokenResponse(response)) throw clientError('UNKNOWN')
         return await accept(store, response, begun)
       } catch (cause) {
-        if (!isSuperseded(toClientError(cause))) throw cause
+        superseded = toClientError(cause)
+        if (!isSuperseded(superseded)) throw superseded
       }
     }
-    if (await isDone(begun)) return
-    await end(store, clientError('SECRET_SUPERSEDED'), store.get().held?.seq)
+    if (!superseded || (await isDone(begun))) return
+    await end(store, superseded, store.get().held?.seq)
     // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
     if (!store.tokens) await store.fetchEndpoint(routeOf('signOut'), { aborter }).catch(() => {})
   }

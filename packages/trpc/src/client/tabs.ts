@@ -1,3 +1,5 @@
+import type { ErrorResponse } from '@sallyport/core/internal/protocol'
+import type { AuthClientError } from './auth-client-error.ts'
 import type { Receipt } from './receipt.ts'
 
 export type TabMessage =
@@ -9,6 +11,8 @@ export type TabMessage =
       readonly sessionId: string | null
       readonly seq?: number | undefined
       readonly receipt?: undefined
+      /** Without its class, since a channel copies only members. */
+      readonly error: AuthClientError | (ErrorResponse & { readonly status: number })
     }
 
 /** The tabs of one browser, which share its cookies. Outside a browser the optional members are absent. */

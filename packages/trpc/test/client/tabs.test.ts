@@ -1,4 +1,4 @@
-import { authLink, bearer, createAuthClient } from '@sallyport/trpc/client'
+import { AuthClientError, authLink, bearer, createAuthClient } from '@sallyport/trpc/client'
 import { createTRPCClient, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -33,6 +33,9 @@ const channelOfNode = BroadcastChannel
 
 /** Connects tabs, which this environment supports. */
 const connectTabs = (name: string) => connect(name) as Required<Tabs>
+
+const over = { status: 401, code: 'SESSION_EXPIRED', message: '' }
+const superseded = { status: 409, code: 'SECRET_SUPERSEDED', message: 'SECRET_SUPERSEDED' }
 
 let names = 0
 const newName = () => `http://${++names}.example`
@@ -256,10 +259,10 @@ describe('a message of another tab', () => {
 
   test('about another session changes nothing', async () => {
     const { client, other } = await open()
-    await other.notify({ type: 'ended', sessionId: 'grace-1' })
+    await other.notify({ type: 'ended', sessionId: 'grace-1', error: over })
     await soon()
     expect(client.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
-    await other.notify({ type: 'ended', sessionId: 'ada-1' })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', error: over })
     await eventually(() =>
       expect(client.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 1 }),
     )
@@ -271,7 +274,7 @@ describe('a message of another tab', () => {
     server.answer(TOKEN, () => late.promise)
     const refreshing = client.refresh()
     await eventually(() => expect(server.count(TOKEN)).toBe(2))
-    await other.notify({ type: 'ended', sessionId: 'ada-1' })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', error: over })
     await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     late.resolve(tokens())
     expect(await refreshing).toMatchObject({ status: 'unauthenticated', userChanges: 1 })
@@ -323,7 +326,7 @@ describe('a message of another tab', () => {
   test("that doesn't name the ended session makes the others check theirs", async () => {
     const { server, client, other } = await open()
     server.answer(TOKEN, () => rejection(401, 'SESSION_EXPIRED'))
-    await other.notify({ type: 'ended', sessionId: null })
+    await other.notify({ type: 'ended', sessionId: null, error: over })
     await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     expect(server.count(TOKEN)).toBe(2)
   })
@@ -493,7 +496,10 @@ describe('a superseded secret', () => {
     await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')), { timeout: 30_000 })
     late.resolve(Response.json({ success: true }))
     await refreshing
-    expect(states().map(({ error }) => error?.code)).toEqual(Array(4).fill('SECRET_SUPERSEDED'))
+    for (const { error } of states()) {
+      expect(error).toBeInstanceOf(AuthClientError)
+      expect(error).toMatchObject(superseded)
+    }
     expect(server.count(TOKEN)).toBe(4)
     expect(server.count('/sign-out')).toBe(1)
   })
@@ -528,7 +534,11 @@ describe('a superseded secret', () => {
       status: 'unauthenticated',
       error: { code: 'SECRET_SUPERSEDED' },
     })
-    await eventually(() => expect(messages).toEqual([{ type: 'ended', sessionId: 'ada-1', seq: due.seq }]))
+    await eventually(() =>
+      expect(messages).toMatchObject([
+        { type: 'ended', sessionId: 'ada-1', seq: due.seq, error: superseded },
+      ]),
+    )
   })
 
   test("of another tab doesn't sign out a tab with newer credentials", async () => {
@@ -536,10 +546,10 @@ describe('a superseded secret', () => {
     const other = connectTabs(`sallyport ${baseUrl}`)
     await other.notify({ type: 'received', receipt: newer, isNew: true })
     await eventually(() => expect(clients[0]?.[clientSession].get().generation).toBe(2))
-    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq - 1 })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq - 1, error: superseded })
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(clients[0]?.getState().status).toBe('authenticated')
-    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq, error: superseded })
     await eventually(() =>
       expect(clients[0]?.getState()).toMatchObject({
         status: 'unauthenticated',
@@ -570,7 +580,7 @@ describe('a superseded secret', () => {
   test("doesn't keep a tab from adopting newer credentials of the same session", async () => {
     const { clients, baseUrl } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
-    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: Date.now() })
+    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: Date.now(), error: superseded })
     await eventually(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
     await other.notify({ type: 'received', receipt: { ...newer, seq: 1 }, isNew: false })
     await other.notify({ type: 'received', receipt: newer, isNew: true })
@@ -599,7 +609,7 @@ describe('a receipt', () => {
     )
     const held = (await navigator.locks.query()).held ?? []
     expect(held.filter((lock) => lock.name?.startsWith(`${name} `))).toHaveLength(1)
-    await first.notify({ type: 'ended', sessionId: 'ada-1' })
+    await first.notify({ type: 'ended', sessionId: 'ada-1', error: over })
     await eventually(async () => expect(await first.latest()).toBeNull())
   })
 
