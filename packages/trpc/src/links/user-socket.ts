@@ -27,29 +27,29 @@ interface SocketOptions extends Omit<WebSocketClientOptions, 'connectionParams'>
 
 export interface UserSocket {
   readonly send: OperationLink<AnyTRPCRouter>
-  /** The generation of the newest JWT when the latest connection was opened. */
-  readonly generation: number
+  /** Remembers that the server rejects the JWT of the connection. */
+  reject(): void
+  /** Returns whether it is closed, or its JWT doesn't work any more and the client has a newer one. */
+  isOutdated(): boolean
   /** Whether a reconnect has failed since the socket was open or idle. */
   readonly isDown: Pick<Store<boolean>, 'get' | 'subscribe'>
   callsInFlight: number
   close(): void
 }
 
-export interface SocketPool {
+export interface UserSocketOptions {
   readonly session: LinkSession
   readonly options: SocketOptions
   createLink(client: TRPCWebSocketClient): OperationLink<AnyTRPCRouter>
-  current: UserSocket | null
-  /** The newest JWT that the server has rejected. */
-  rejected: number
 }
 
 /** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
-export function openUserSocket(pool: SocketPool): UserSocket {
-  const { session, options } = pool
+export function openUserSocket({ session, options, createLink }: UserSocketOptions): UserSocket {
   const { url, onOpen, onClose, retryDelayMs = (attempts: number) => backOff(attempts + 1) } = options
   const { userChanges } = session.getState()
+  /** That of the newest JWT when the latest connection was opened. */
   let { generation } = session.get()
+  let rejected = -1
   let isClosed = false
   let isOpen = false
   const isDown = createStore(false)
@@ -63,7 +63,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
     },
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
     async url() {
-      if (generation > pool.rejected) await session.refreshIfDue()
+      if (generation > rejected) await session.refreshIfDue()
       // Without a newer JWT the server rejects each call and says why.
       else await session.refreshAfter(generation).catch(() => {})
       const { isRestored, shown } = session.get()
@@ -88,7 +88,7 @@ export function openUserSocket(pool: SocketPool): UserSocket {
         session.report('ACCOUNT_BANNED', userChanges)
         socket.close()
       }
-      if (cause?.code === CREDENTIALS_REPLACED_CODE) pool.rejected = Math.max(pool.rejected, generation)
+      if (cause?.code === CREDENTIALS_REPLACED_CODE) socket.reject()
       onClose?.(cause)
     },
   })
@@ -104,15 +104,19 @@ export function openUserSocket(pool: SocketPool): UserSocket {
   })
 
   const socket: UserSocket = {
-    send: pool.createLink(client),
-    get generation() {
-      return generation
+    send: createLink(client),
+    reject() {
+      rejected = generation
+    },
+    isOutdated() {
+      const newest = session.get()
+      const isRejected = generation === rejected && newest.generation > rejected
+      return isClosed || isRejected || generation < newest.oldestGeneration
     },
     isDown,
     callsInFlight: 0,
     close() {
       isClosed = true
-      if (pool.current === socket) pool.current = null
       client.close().then(unfollow, unfollow)
     },
   }

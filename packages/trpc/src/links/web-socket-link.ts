@@ -9,7 +9,12 @@ import { authDataOf, type CallError, toCallError } from './call-error.ts'
 import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import type { LinkCall } from './send-call.ts'
-import { openUserSocket, type SocketPool, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
+import {
+  openUserSocket,
+  type UserSocket,
+  type UserSocketOptions,
+  type WebSocketLinkOptions,
+} from './user-socket.ts'
 
 /**
  * Creates a link for calls over a WebSocket. Put it behind {@link authLink}. The first call of a user opens
@@ -33,10 +38,13 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
       options,
       createLink: (client) => wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime),
       current: null,
-      rejected: -1,
     }
     return (call) => observeCall(pool, call)
   }
+}
+
+interface SocketPool extends UserSocketOptions {
+  current: UserSocket | null
 }
 
 function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink<AnyTRPCRouter>> {
@@ -61,8 +69,7 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
     const subscription = socket.send(call).subscribe({
       ...observer,
       error(error) {
-        if (isTokenReason(authDataOf(error).reason ?? ''))
-          pool.rejected = Math.max(pool.rejected, socket.generation)
+        if (isTokenReason(authDataOf(error).reason ?? '')) socket.reject()
         end(error)
       },
       // Closing a socket completes its subscriptions.
@@ -76,14 +83,11 @@ function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink
   })
 }
 
-/** Returns the socket for the next call: a new one if the JWT was rejected and the client has a newer one. */
+/** Returns the socket for the next call. */
 function currentSocket(pool: SocketPool): UserSocket {
-  const { session, current } = pool
-  pool.rejected = Math.max(pool.rejected, session.get().oldestGeneration - 1)
-  if (current && current.generation <= pool.rejected && session.get().generation > pool.rejected) {
-    pool.current = null
-    if (current.callsInFlight === 0) current.close()
-  }
-  pool.current ??= openUserSocket(pool)
+  const { current } = pool
+  if (current && !current.isOutdated()) return current
+  if (current?.callsInFlight === 0) current.close()
+  pool.current = openUserSocket(pool)
   return pool.current
 }
