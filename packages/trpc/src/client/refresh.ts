@@ -93,7 +93,13 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     if (state.revision !== begun.revision || state.shown.status === 'signing-out') return true
     if ((state.held?.seq ?? 0) > begun.seq && !isDue(state.held)) return true
     if (!known && store.tokens) store.dispatch({ type: 'ended', error: clientError('SESSION_NOT_FOUND') })
-    else if (known && known.seq > begun.seq && !isDue(hold(known)))
+    // If the clock was set back, a receipt of the former user may seem newer than a page of the current one.
+    else if (
+      known &&
+      known.seq > begun.seq &&
+      !isDue(hold(known)) &&
+      known.sessionId === (state.shown.sessionId ?? known.sessionId)
+    )
       store.dispatch({ type: 'received', receipt: known })
     else return false
     return true

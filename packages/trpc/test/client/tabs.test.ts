@@ -400,18 +400,24 @@ describe('a message of another tab', () => {
     await eventually(async () => expect(await other.latest()).toBeNull())
   })
 
-  test("from before a rendered page's script ran makes the page check its session", async () => {
+  test.each([
+    { when: 'before', shift: 0, current: 'grace', userChanges: 1 },
+    { when: 'before the clock was set back, and', shift: 60_000, current: 'ada', userChanges: 0 },
+  ])("from $when a rendered page's script ran makes the page check its session", async (scene) => {
+    const { shift, current, userChanges } = scene
     const baseUrl = newName()
     const server = scriptFetch()
     const other = connectTabs(`sallyport ${baseUrl}`)
     onTestFinished(other.listen(() => {}))
-    const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() }
+    const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + shift }
     await other.notify({ type: 'received', receipt, isNew: true })
-    server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    server.answer(TOKEN, () => tokens({ userId: current, sessionId: `${current}-1` }))
     const hydrate = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 } as const
     const client = createAuthClient({ baseUrl, fetch: server.fetch, hydrate })
     onTestFinished(client.subscribe(() => {}))
-    await eventually(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
+    await eventually(() => expect(server.count(TOKEN)).toBe(1))
+    await eventually(() => expect(client[clientSession].get().held?.seq).toBeGreaterThan(receipt.seq))
+    expect(client.getState()).toMatchObject({ userId: current, userChanges })
   })
 
   test('is sent once by a rendered page, so tabs of another user learn of the change', async () => {
