@@ -96,6 +96,8 @@ async function verify(
   }
   if (!verified.verified) throw passkeyError('PASSKEY_INVALID')
   const { credential, credentialDeviceType } = verified.registrationInfo
+  // The library doesn't compare them, and only the length of the one outside is limited.
+  if (credential.id !== response.id) throw passkeyError('PASSKEY_INVALID')
   return {
     id: credential.id,
     publicKey: base64url.encode(credential.publicKey),

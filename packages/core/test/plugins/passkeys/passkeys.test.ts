@@ -89,6 +89,15 @@ describe('adding', () => {
     expect(await namesOf(ada)).toEqual([])
   })
 
+  test('rejects a signed credential id that differs from the one of the response, and may be too long', async () => {
+    const { body } = await ada.call('createPasskeyOptions')
+    const response = new Authenticator().create(body)
+    const renamed = { ...response, id: 'other', rawId: 'other' }
+    const reply = await ada.call('addPasskey', { response: renamed, name: 'Laptop' })
+    expect(reply.status).toBe('400 PASSKEY_INVALID')
+    expect(await namesOf(ada)).toEqual([])
+  })
+
   test('accepts a challenge once, even if its response was wrong, and only of this session', async () => {
     const { body } = await ada.call('createPasskeyOptions')
     const send = async (changes: Partial<Ceremony>) =>
