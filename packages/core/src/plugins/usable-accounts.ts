@@ -21,3 +21,8 @@ export async function usableAccounts(db: AuthKysely, userId: string): Promise<Ac
     .filter(({ providerId, password }) => providerId !== CREDENTIAL || password !== null)
     .map(({ id, providerId: provider, createdAt }) => ({ id, provider, createdAt: toIso(createdAt) }))
 }
+
+export async function hasVerifiedEmail(userId: string, db: AuthKysely): Promise<boolean> {
+  const query = db.selectFrom('user').select('emailVerified').where('id', '=', userId)
+  return Boolean((await query.executeTakeFirst())?.emailVerified)
+}

@@ -1,4 +1,3 @@
-import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { lockValidUser } from '../../lifecycle/create-session.ts'
@@ -48,11 +47,6 @@ export async function claimAccount(
   })
   if (hadPassword) later(() => sendEmail({ kind: 'password-removed', to: email, user }))
   return { userId: user.id, isNew }
-}
-
-export async function hasVerifiedEmail(userId: string, db: AuthKysely): Promise<boolean> {
-  const query = db.selectFrom('user').select('emailVerified').where('id', '=', userId)
-  return Boolean((await query.executeTakeFirst())?.emailVerified)
 }
 
 /** A first name for the user, who can change it: the words before the `@`, without dots that make a link. */

@@ -1,7 +1,7 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { toMailboxes } from '../email-user.ts'
 import { rateLimits } from '../internal.ts'
-import { hasVerifiedEmail } from './claim-account.ts'
+import { hasVerifiedEmail } from '../usable-accounts.ts'
 import { browsers } from './known-browser.ts'
 import { requestEmailCode } from './request.ts'
 import { DEFAULT_LIMITS, EMAIL_CODE_ERRORS, type EmailCodeOptions, type Settings } from './settings.ts'

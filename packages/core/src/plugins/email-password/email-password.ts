@@ -4,6 +4,7 @@ import type { RevocationCause } from '../../events/event.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { toMailboxes } from '../email-user.ts'
 import { rateLimits } from '../internal.ts'
+import { hasVerifiedEmail } from '../usable-accounts.ts'
 import { hasPassword } from './accounts.ts'
 import { changeEmail, undoEmailChange } from './change-email.ts'
 import { knownDevices } from './known-device.ts'
@@ -94,7 +95,8 @@ export function emailPassword(
       voided.set(trx, event.userId)
     },
     expiringTables: ['verification', 'knownDevice'],
-    canSignIn: hasPassword,
+    canSignIn: async (userId, db) =>
+      (await hasPassword(userId, db)) && (!options.requireVerified || (await hasVerifiedEmail(userId, db))),
     browsers: knownDevices(settings),
     endpoints: {
       signUpEmail: signUpEmail(settings),

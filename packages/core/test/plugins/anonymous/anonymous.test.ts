@@ -319,6 +319,19 @@ describe('upgrading with requireVerified', async () => {
     expect(await session()).toMatchObject({ user: { isAnonymous: false, email: ada.email } })
   })
 
+  test('keeps a passkey until then: the password signs no one in', async () => {
+    const { browser } = await signedIn(strict.open())
+    const { userId } = (await browser.call('upgradeAnonymous', newAccount())).body
+    const laptop = new Authenticator()
+    const { body } = await browser.call('createPasskeyOptions')
+    await browser.call('addPasskey', { response: laptop.create(body), name: 'Laptop' })
+    const remove = async () => (await browser.call('removePasskey', { id: laptop.id })).status
+    expect(await remove()).toBe('409 LAST_WAY_IN')
+    const verified = strict.auth.db.updateTable('user').set({ emailVerified: true })
+    await verified.where('id', '=', userId).execute()
+    expect(await remove()).toBe('200')
+  })
+
   test('needs the password for a fresh session, and for another email', async () => {
     const { browser } = await signedIn(strict.open())
     await browser.call('upgradeAnonymous', newAccount())
