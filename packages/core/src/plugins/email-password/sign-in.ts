@@ -58,7 +58,7 @@ export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResp
         verified !== null &&
         isOutdated(verified) &&
         isOwned(verified, database) &&
-        isWhole(password, verified)
+        isExact(password, verified)
       const renewed = isOld ? await hashPassword(password, requester) : null
       const session = await beginSession(userId, context, {
         amr: ['pwd'],
@@ -84,9 +84,14 @@ function isOwned(passwordHash: string, { names }: SessionDatabase): boolean {
   return passwordHash.startsWith('$argon2') || names === undefined
 }
 
-/** bcrypt ignores what follows 72 bytes, so a new hash could contain a typo. */
-function isWhole(password: string, passwordHash: string): boolean {
-  return !passwordHash.startsWith('$2') || Buffer.byteLength(password) <= 72
+/**
+ * Returns whether the hash matches no other text, which a new hash would reject. bcrypt ignores what follows
+ * 72 bytes, such as a typo. Libraries with scrypt normalize: devices write `ü` as one character or as two.
+ */
+function isExact(password: string, passwordHash: string): boolean {
+  if (passwordHash.startsWith('$argon2')) return true
+  if (passwordHash.startsWith('$2')) return Buffer.byteLength(password) <= 72
+  return password === password.normalize('NFKC') && password === password.normalize('NFKD')
 }
 
 export async function recordFailure(

@@ -115,9 +115,17 @@ describe('sign-in with a hash of another library', async () => {
     const { userId, email } = await migratedUser()
     expect((await signIn(email, 'wrong password')).status).toBe(401)
     expect(await passwordOf(userId)).toEqual({ password: VECTORS['better-auth 1.7.25'] })
-    expect((await signIn(email, PASSWORD)).status).toBe(200)
+    const password = PASSWORD.normalize('NFKC')
+    expect((await signIn(email, password)).status).toBe(200)
     expect((await passwordOf(userId))?.password).toMatch(/^\$argon2id\$/)
+    expect((await signIn(email, password)).status).toBe(200)
+  })
+
+  test('keeps it for a password that another device may write with other characters', async () => {
+    const { userId, email } = await migratedUser()
     expect((await signIn(email, PASSWORD)).status).toBe(200)
+    expect(await passwordOf(userId)).toEqual({ password: VECTORS['better-auth 1.7.25'] })
+    expect((await signIn(email, PASSWORD.normalize('NFKC'))).status).toBe(200)
   })
 
   test('keeps a hash of bcrypt for a password of more than 72 bytes, of which it has the first 72', async () => {
