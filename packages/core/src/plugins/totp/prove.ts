@@ -75,10 +75,9 @@ export async function proveCode(
   const proved = await context.change(async (trx, record) => {
     await lockUsers(trx, [userId])
     const app = await findApp(trx, userId)
-    const accepts = isTotp
-      ? acceptTotp({ app, code, isFirst }, trx, context)
-      : useRecoveryCode(trx, userId, code)
-    if ((await accepts) && app !== undefined) return app
+    if (app === undefined || (app.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
+    const accepts = isTotp ? acceptTotp({ app, code }, trx, context) : useRecoveryCode(trx, userId, code)
+    if (await accepts) return app
     const { address, config } = context
     record({ type: 'sign-in.failed', at: config.now(), userId, reason: 'CODE_INVALID', address })
     return null
@@ -106,11 +105,10 @@ function findApp(trx: AuthTransaction, userId: string): Promise<App | undefined>
 
 /** Compares with the secret, and remembers the step: no code of this or an earlier one is accepted again. */
 async function acceptTotp(
-  { app, code, isFirst }: Omit<Required<Proof>, 'userId'> & { app: App | undefined },
+  { app, code }: Pick<Proof, 'code'> & { app: App },
   trx: AuthTransaction,
   context: EndpointContext,
 ): Promise<boolean> {
-  if (app === undefined || (app.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
   const { userId, lastStep } = app
   const secret = await requireEncryptionKeys(context).decrypt(app.secret, ownerOf(userId))
   const timestamp = context.config.now().getTime()

@@ -77,7 +77,10 @@ describe('setting up', () => {
   test('accepts no recovery code of an app whose row was deleted by hand', async () => {
     const db = auth.db.withTables<{ totp: { userId: string } }>()
     await db.deleteFrom('totp').where('userId', '=', user.userId).execute()
+    const prove = async () => (await ada.call('reauthenticateTotp', { code: recoveryCodes[0] })).status
+    expect(await prove()).toBe('409 TOTP_NOT_ENABLED')
     const { body } = await ada.call('enableTotp')
+    expect(await prove()).toBe('409 TOTP_NOT_ENABLED')
     expect((await ada.call('confirmTotp', { code: recoveryCodes[0] })).status).toBe('400 CODE_INVALID')
     expect((await ada.call('confirmTotp', { code: codeOf(body.secret) })).status).toBe('200')
   })
