@@ -31,7 +31,10 @@ export type EmailChangedEmail = EmailFields & { readonly kind: 'email-changed' }
         readonly token: string
         readonly expiresAt: Date
       }
-    /** The change can't be undone: `undoEmailChange` is false, or this change itself undid one. */
+    /**
+     * The change can't be undone: `undoEmailChange` is false, the former address wasn't verified, or this
+     * change itself undid one.
+     */
     | { readonly token: null; readonly expiresAt: null }
   )
 
