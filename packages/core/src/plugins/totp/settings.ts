@@ -40,7 +40,8 @@ export interface TotpOptions {
   /** Sends the notices. @default none are sent */
   readonly sendEmail?: (email: FactorEmail) => Promise<unknown>
   /**
-   * How long a browser that the user trusts signs in without a code, in seconds; 0 turns it off.
+   * How long a browser that the user trusts signs in without a code, in seconds, at most 100 years; 0 turns
+   * it off.
    * @default 30 days
    */
   readonly trustedDeviceSeconds?: number

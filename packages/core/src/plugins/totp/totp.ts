@@ -21,16 +21,19 @@ const NO_KEYS =
   'ENCRYPTION_KEYS is not set, and totp needs it. Create a key with "openssl rand -base64 32", and pass it to defineAuth({ encryptionKeys }).'
 
 const TRUSTED_DEVICE_SECONDS = 30 * 24 * 60 * 60
+const MAX_TRUSTED_DEVICE_SECONDS = 100 * 365 * 24 * 60 * 60
 
 /**
  * Adds a second factor: codes of an authenticator app (RFC 6238), and recovery codes. A user who has set it
  * up can't sign in with a password alone. Needs `otpauth` and `encryptionKeys`.
  * @example totp({ issuer: 'Example', sendEmail: ({ kind, to }) => mailer.send(to, texts[kind]) })
- * @throws ConfigurationError if a limit or `trustedDeviceSeconds` isn't positive
+ * @throws ConfigurationError if a limit isn't positive, or `trustedDeviceSeconds` is negative or over 100
+ * years
  */
 export function totp(options: TotpOptions): AuthPlugin<TotpEndpoints, Record<never, never>> {
   const { trustedDeviceSeconds = TRUSTED_DEVICE_SECONDS } = options
-  if (trustedDeviceSeconds !== 0) requirePositive('totp.trustedDeviceSeconds', trustedDeviceSeconds)
+  if (trustedDeviceSeconds !== 0)
+    requirePositive('totp.trustedDeviceSeconds', trustedDeviceSeconds, MAX_TRUSTED_DEVICE_SECONDS)
   const settings: Settings = {
     ...options,
     trustedDeviceSeconds,
