@@ -113,6 +113,20 @@ describe('init mounts the auth endpoints on a server as in the documents of tRPC
     expect(filesOf(app)).toEqual(files)
   })
 
+  test('files with the line ends of Windows are edited too, and keep them', async ({ expect }) => {
+    const files = appOf('express', 'trpc-sse')
+    const toCrlf = (texts: Record<string, string>) =>
+      Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, text.replaceAll('\n', '\r\n')]))
+    const [app, onWindows] = [createApp(files), createApp(toCrlf(files))]
+    await init(app)
+    const { stdout } = await init(onWindows)
+    expect(stdout).toContain('\n  + import { getRequestListener }')
+    expect(stdout).not.toContain('\r')
+    const edited = Object.keys(files).map((path) => [path, filesOf(app)[path] ?? ''])
+    expect(filesOf(onWindows)).toMatchObject(toCrlf(Object.fromEntries(edited)))
+    expect((await init(onWindows)).stdout).toContain('Nothing to write.')
+  })
+
   test('an app in one file gets a context, and lines in its own style', async ({ expect }) => {
     const app = createApp({
       'src/index.ts': `import { initTRPC } from "@trpc/server";

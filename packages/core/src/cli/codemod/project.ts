@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { messageOf } from '../errors.ts'
+import { readIfExists } from '../init/changes.ts'
 import { filesIn, SOURCE } from '../init/detect.ts'
 import { keyOf, type Node, nameOf, nodesIn } from './nodes.ts'
 import { type Found, parseFile, type Source } from './source.ts'
@@ -34,7 +35,7 @@ export function readProject(folder: string): Project {
 
   function parse(path: string): Source | null {
     try {
-      const file = parseFile(path, readFileSync(path, 'utf8'))
+      const file = parseFile(path, readIfExists(path) ?? '')
       const source: Source = { ...file, find: (name, node) => find(source, name, node) }
       return source
     } catch (error) {

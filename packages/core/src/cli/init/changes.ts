@@ -9,8 +9,9 @@ export interface Change {
   readonly after: string
 }
 
+/** Normalizes line ends: on Windows, Git checks files out with CRLF. */
 export function readIfExists(path: string): string | null {
-  return existsSync(path) ? readFileSync(path, 'utf8') : null
+  return existsSync(path) ? readFileSync(path, 'utf8').replaceAll('\r\n', '\n') : null
 }
 
 /** Shows a file to create, or the lines that an edit removes and adds. */
@@ -44,7 +45,7 @@ function untilSame(old: readonly string[], next: readonly string[]): [removed: n
 }
 
 /**
- * Writes the changes. All are checked before the first is written.
+ * Writes the changes with the line ends of each file. All are checked before the first is written.
  * @throws ConfigurationError if a file isn't as it was when the change was shown
  */
 export function writeChanges(changes: readonly Change[]): void {
@@ -55,8 +56,10 @@ export function writeChanges(changes: readonly Change[]): void {
   }
   for (const { path, before, after } of changes) {
     mkdirSync(dirname(path), { recursive: true })
+    const isCrlf = before !== null && readFileSync(path, 'utf8').includes('\r\n')
+    const text = isCrlf ? after.replaceAll('\n', '\r\n') : after
     // A link to a missing file doesn't exist either, and must not be followed.
-    writeFileSync(path, after, { flag: before === null ? 'wx' : 'w' })
+    writeFileSync(path, text, { flag: before === null ? 'wx' : 'w' })
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../protocol/errors.ts'
+import { readIfExists } from './changes.ts'
 
 const FRAMEWORKS = [
   ['next', 'Next.js'],
@@ -48,11 +49,11 @@ export interface DetectedApp {
 
 /** @throws ConfigurationError without a package.json that is valid */
 export function detectApp(): DetectedApp {
-  if (!existsSync('package.json'))
+  const manifest = readIfExists('package.json')
+  if (manifest === null)
     throw new ConfigurationError(
       'package.json not found. Run this in the folder of the app, or "npm init -y" first.',
     )
-  const manifest = readFileSync('package.json', 'utf8')
   const { dependencies, devDependencies } = parseManifest(manifest)
   const packages = new Set(Object.keys({ ...dependencies, ...devDependencies }))
   const sources = [...filesIn('.')].filter((path) => SOURCE.test(path))

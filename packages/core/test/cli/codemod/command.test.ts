@@ -51,6 +51,14 @@ test('--yes writes', async ({ expect }) => {
   expect((await host.run(['codemod', '--yes'], { cwd: app })).stdout).toMatch(/^Nothing to write\./)
 })
 
+test('it keeps the line ends of Windows', async ({ expect }) => {
+  const app = writeApp(directory, { 'context.ts': CONTEXT, 'trpc.ts': TRPC.replaceAll('\n', '\r\n') })
+  await host.run(['codemod', '--yes'], { cwd: app })
+  const text = readFileSync(join(app, 'trpc.ts'), 'utf8')
+  expect(text).toContain("import { sessionMiddleware } from '@sallyport/trpc'\r\n")
+  expect(text.replaceAll('\r\n', '')).not.toContain('\n')
+})
+
 test('it asks, and rejects a repository with changes', async ({ expect }) => {
   const app = createApp()
   expect(await host.run(['codemod'], { cwd: app })).toMatchObject({
