@@ -6,6 +6,7 @@ import type { FailureCode } from '../events/failure.ts'
 import { Fault, failureCode } from '../events/failure-code.ts'
 import { reportFailure } from '../events/report-failure.ts'
 import { withDeadline } from '../protocol/deadline.ts'
+import { AuthError } from '../protocol/errors.ts'
 import { checkKeys, checkLookup } from '../session/is-ready.ts'
 
 type Part = 'read' | 'write' | 'feed' | 'keys' | 'clock'
@@ -35,7 +36,9 @@ export function createReadiness(
       await withDeadline(runOnce(part, check), lookupTimeoutMs)
       return 'ok'
     } catch (error) {
-      const code = failureCode(error)
+      // An error without a known code, such as of a missing column, is DATABASE_UNAVAILABLE, as in calls.
+      const ofDatabase = new AuthError('SESSIONS_UNAVAILABLE', { cause: error })
+      const code = failureCode(part === 'keys' ? error : ofDatabase)
       reportFailure(error, { code, path: 'readiness', step: 'background' }, config)
       return code
     }

@@ -152,6 +152,14 @@ describe('SQLite', () => {
     expect(statSync(path, { bigint: true }).mtimeNs).toBe(mtimeNs)
   })
 
+  test('a column that a migration of the app has renamed', async () => {
+    const { database, run } = await open()
+    const { auth, failures } = await serve(database)
+    await run('alter table user rename column banned to is_banned')
+    expect(await auth.readiness()).toEqual({ ...OK, read: 'DATABASE_UNAVAILABLE' })
+    expect(failures).toMatchObject([{ code: 'DATABASE_UNAVAILABLE', path: 'readiness' }])
+  })
+
   test('a lock', async () => {
     const { path, database } = await open()
     const served = await serve(database)
