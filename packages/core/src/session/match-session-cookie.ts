@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../config.ts'
 import type { Identity } from '../jwt/identity.ts'
 import type { Credentials } from '../request/credentials.ts'
-import { hashSecret } from './secret.ts'
+import { hashText } from './hash-text.ts'
 
 /**
  * Returns whether a JWT belongs to the session cookie beside it. Our own cookie names the session, and may be
@@ -17,5 +17,5 @@ export function matchSessionCookie(
   if (config.sessionCookie === undefined && cookieHash === undefined)
     return sessionCookie === null || sessionCookie.sessionId === sessionId
   if (sessionCookie === null) return false
-  return hashSecret(sessionCookie.secret).then((hash) => hash === cookieHash)
+  return hashText(sessionCookie.secret).then((hash) => hash === cookieHash)
 }

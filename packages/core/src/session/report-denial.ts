@@ -2,7 +2,7 @@ import type { AuthConfig } from '../config.ts'
 import { emit } from '../events/emit.ts'
 import { AuthError, isAuthError } from '../protocol/errors.ts'
 import type { Reason, RequiredProof } from '../protocol.ts'
-import { hashSecret } from './secret.ts'
+import { hashText } from './hash-text.ts'
 
 /** `sessionId` is null without an identity. */
 type Denial = { reason: Reason; step: 1 | 2; sessionId: string | null; durationMs: number }
@@ -12,7 +12,7 @@ async function reportDenial({ sessionId, ...denial }: Denial, config: AuthConfig
   config.telemetry?.count('denials', { reason: denial.reason, step: `step${denial.step}` })
   if (config.onEvent === undefined) return
   const at = config.now()
-  const sessionIdHash = sessionId === null ? null : await hashSecret(sessionId)
+  const sessionIdHash = sessionId === null ? null : await hashText(sessionId)
   emit({ type: 'decision.denied', at, sessionIdHash, ...denial }, config.onEvent)
 }
 

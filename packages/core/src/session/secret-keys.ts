@@ -1,6 +1,6 @@
 import type { KeySet } from '../keys/key-set.ts'
 import { AuthError } from '../protocol/errors.ts'
-import { hashSecret } from './secret.ts'
+import { hashText } from './hash-text.ts'
 
 /** How often a secret is read while streams depend on it. They end within 1 s of a change. */
 const CHECK_MS = 500
@@ -83,7 +83,7 @@ async function importSecret(secret: string): Promise<ImportedSecret> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const bytes = new TextEncoder().encode(secret)
   const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify'])
-  return { id: await hashSecret(secret), key }
+  return { id: await hashText(secret), key }
 }
 
 /** Returns the bytes of a signature in canonical base64, so no signature has a second spelling. */

@@ -1,3 +1,4 @@
+import nodeCrypto from 'node:crypto'
 import { subscribe } from 'node:diagnostics_channel'
 import { createRequire } from 'node:module'
 import type { IssuedSecrets, SecretKind } from './issued-secrets.ts'
@@ -17,13 +18,9 @@ export function watchSecrets(secrets: IssuedSecrets): void {
     },
   })
   tap(SubtleCrypto.prototype, 'exportKey', { after: (key) => whenDone(key, addPrivateKey) })
-  tap(SubtleCrypto.prototype, 'importKey', {
-    before([format, key, algorithm]) {
-      addPrivateKey(key)
-      // A secret used as a key like this isn't a session's secret, but the family key.
-      if (format === 'raw' && isHmac(algorithm)) addBytes('family key', key)
-    },
-  })
+  tap(SubtleCrypto.prototype, 'importKey', { before: ([, key]) => addPrivateKey(key) })
+  // A secret used as a key like this isn't a session's secret, but the family key.
+  tap(nodeCrypto, 'createHmac', { before: ([, key]) => addBytes('family key', key) })
   for (const method of ['append', 'set']) {
     tap(Headers.prototype, method, { before: ([name, value]) => addCookie(String(name), String(value)) })
   }
@@ -66,10 +63,6 @@ export function watchSecrets(secrets: IssuedSecrets): void {
 
 function startsLikeJwt(input: Uint8Array): boolean {
   return Buffer.from(input.subarray(0, 3)).toString() === 'eyJ'
-}
-
-function isHmac(algorithm: unknown): boolean {
-  return isObject(algorithm) && 'name' in algorithm && algorithm.name === 'HMAC'
 }
 
 function isObject(value: unknown): value is object {

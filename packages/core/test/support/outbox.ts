@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Email, LinkEmail, SendEmail } from '@sallyport/core/plugins/email-password'
 import { expect, vi } from 'vitest'
 
@@ -10,6 +11,8 @@ export interface Outbox {
   takeLink<Kind extends LinkEmail['kind']>(kind: Kind): Promise<EmailOf<Kind>>
   /** Waits for the next email about a change and removes it. */
   takeNotice<Kind extends Exclude<Email['kind'], LinkEmail['kind']>>(kind: Kind): Promise<EmailOf<Kind>>
+  /** Removes all emails, also those that follow a response of this turn. */
+  empty(): Promise<void>
 }
 
 type EmailOf<Kind extends Email['kind']> = Email & { kind: Kind }
@@ -32,7 +35,12 @@ export function createOutbox(): Outbox {
     return email
   }
 
-  return { sendEmail: async (email) => emails.push(email), emails, takeLink: take, takeNotice: take }
+  async function empty(): Promise<void> {
+    await nextTurn()
+    emails.length = 0
+  }
+
+  return { sendEmail: async (email) => emails.push(email), emails, takeLink: take, takeNotice: take, empty }
 }
 
 function isOfKind<Kind extends Email['kind']>(email: Email, kind: Kind): email is EmailOf<Kind> {

@@ -1,13 +1,20 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { SessionCookie } from '@sallyport/core'
+import { commit, createSession } from '@sallyport/core/auth'
 import { openSqlite } from '@sallyport/core/sqlite'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { createTestAuth } from '@sallyport/core/testing'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { replaceCredentials } from '../../../src/lifecycle/replace-credentials.ts'
 import { startFixture } from '../../support/child-process.ts'
+import { parseSessionCookie } from '../../support/session-cookie.ts'
 import { SQLITE_CLIENTS } from '../../support/sqlite-clients.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const directory = temporaryDirectory()
+const { config, close } = await createTestAuth()
+afterAll(close)
 const LIMIT = { points: 150, duration: 3600 }
 /** The tests are about what is read and stored, on a machine of any speed. */
 const PATIENT = { busyTimeoutMs: 60_000 }
@@ -70,6 +77,44 @@ test.each(Object.entries(SQLITE_CLIENTS))(
     }
     expect(await failures).toBe(0)
     expect(failed).not.toHaveBeenCalled()
+  },
+)
+
+test.each(Object.entries(SQLITE_CLIENTS))(
+  '%s: a write of the app between two turns of the event loop finds no open transaction of a sign-in',
+  async (name, open) => {
+    const app = open(join(directory, `${name.replace('/', '-')}-turns.db`))
+    onTestFinished(app.close)
+    await app.run('pragma journal_mode = wal')
+    const database = await openSqlite({ client: app.client })
+    onTestFinished(database.close)
+    await app.run('create table note (text)')
+    const { userId } = await storeSession(app)
+    let isDone = false
+    async function signIn() {
+      let replaces: SessionCookie | null = null
+      for (let sessions = 0; sessions < 20; sessions++) {
+        const { cookie } = await createSession(database, { userId, config, replaces })
+        replaces = parseSessionCookie(cookie)
+        const replacement = {
+          userId,
+          cookie: replaces,
+          cause: 'password-changed',
+          now: config.now(),
+        } as const
+        expect(
+          await commit(database, (trx, record) => replaceCredentials(trx, record, replacement)),
+        ).not.toBeNull()
+      }
+      isDone = true
+    }
+    async function write() {
+      while (!isDone) {
+        await app.run("insert into note values ('a')")
+        await nextTurn()
+      }
+    }
+    await Promise.all([signIn(), write()])
   },
 )
 

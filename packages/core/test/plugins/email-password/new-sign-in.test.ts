@@ -21,7 +21,7 @@ afterAll(() => auth.close())
 let user: MadeUser
 beforeEach(async () => {
   user = await makeUser()
-  outbox.emails.length = 0
+  await outbox.empty()
   knownBrowsers.length = 0
 })
 

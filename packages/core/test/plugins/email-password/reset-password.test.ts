@@ -28,7 +28,7 @@ let ada: TestSession
 beforeEach(async () => {
   user = await makeUser()
   ada = await auth.signIn(user)
-  outbox.emails.length = 0
+  await outbox.empty()
   events.length = 0
 })
 

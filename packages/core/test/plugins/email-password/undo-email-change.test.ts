@@ -29,7 +29,7 @@ beforeEach(async () => {
   user = await makeUser()
   await auth.db.updateTable('user').set({ emailVerified: true }).where('id', '=', user.userId).execute()
   browser = await auth.signIn(user)
-  outbox.emails.length = 0
+  await outbox.empty()
 })
 
 const newEmail = () => `${crypto.randomUUID()}@example.com`
