@@ -36,16 +36,21 @@ export function envFileStore(path: string, prefix = ''): KeyStore {
       return signingKeys?.trim() ? parseKeyRing(signingKeys, `${names.signingKeys} in ${path}`) : null
     },
     format: (ring, text) => {
-      const others = text.replace(VARIABLE, (whole, name) =>
-        name === names.jwks || name === names.signingKeys ? '' : whole,
-      )
-      return `${others}${others === '' || others.endsWith('\n') ? '' : '\n'}${formatEnv(ring, prefix)}\n`
+      // A shell that reads the file passes on only these.
+      let exported = ''
+      const others = text.replace(VARIABLE, (whole, start: string | undefined, name: string) => {
+        if (name !== names.jwks && name !== names.signingKeys) return whole
+        if (start !== undefined) exported = 'export '
+        return ''
+      })
+      const lines = formatEnv(ring, prefix).replaceAll(/^/gm, exported)
+      return `${others}${others === '' || others.endsWith('\n') ? '' : '\n'}${lines}\n`
     },
   })
 }
 
 /** A variable of an env file as `parseEnv` reads it: a quoted value can have several lines. */
-const VARIABLE = /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`)?[^\n]*\n?/gm
+const VARIABLE = /^[ \t]*(export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*(?:'[^']*'|"[^"]*"|`[^`]*`)?[^\n]*\n?/gm
 
 export function formatEnv(ring: KeyRing, prefix = ''): string {
   const names = variableNames(prefix)

@@ -318,7 +318,6 @@ describe('an env file', () => {
 
   test.each([
     ['one line', `JWKS='{}'\nSIGNING_KEYS='${formatKeyRing(first)}'\n`],
-    ['exported', `export JWKS='{}'\n  export  SIGNING_KEYS = '${formatKeyRing(first)}'\n`],
     ['without quotes', `JWKS={}\nSIGNING_KEYS=${formatKeyRing(first)}\n`],
     ['over several lines', `JWKS='{\n "keys": []\n}'\nSIGNING_KEYS='${json}'\n`],
     ['in backticks, with a comment', `JWKS=\`{}\` # public\nSIGNING_KEYS=\`${json}\` # private\n`],
@@ -331,6 +330,14 @@ describe('an env file', () => {
     const text = readFileSync(path, 'utf8')
     expect(text).toBe(others + keys(second))
     expect(text).not.toContain(a.d)
+  })
+
+  test('keeps its variables exported, so a shell that reads the file passes them on', () => {
+    const path = newPath('.env')
+    writeFileSync(path, `export JWKS='{}'\n  export  SIGNING_KEYS = '${formatKeyRing(first)}'\n${others}`)
+    envFileStore(path).update(() => second)
+    expect(readFileSync(path, 'utf8')).toBe(others + keys(second).replaceAll(/^(?=\w)/gm, 'export '))
+    expect(envFileStore(path).read()).toEqual(second)
   })
 
   test('keeps the value of every other variable', () => {
