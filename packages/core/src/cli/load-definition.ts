@@ -10,7 +10,7 @@ import { messageOf } from './errors.ts'
 export function importModule<Module>(path: string): Promise<Module> {
   loadLikeBundlers()
   return import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
-    const hint = isMissingModule(cause) ? TSX : ''
+    const hint = HINTS.get(codeOf(cause)) ?? ''
     throw new ConfigurationError(`${path} could not be loaded: ${messageOf(cause)}${hint}`, { cause })
   })
 }
@@ -58,17 +58,23 @@ export async function loadDefinition(path: string): Promise<AuthDefinition> {
   )
 }
 
-const TSX =
-  '. Node resolves no path aliases, and of the modules without a file extension only .ts. If your bundler finds the module, run "npm i -D tsx", and set NODE_OPTIONS="--import tsx".'
+const TSX = 'run "npm i -D tsx", and set NODE_OPTIONS="--import tsx".'
+const MISSING = 'ERR_MODULE_NOT_FOUND'
+const HINTS = new Map<unknown, string>([
+  [
+    MISSING,
+    `. Node resolves no path aliases, and of the modules without a file extension only .ts. If your bundler finds the module, ${TSX}`,
+  ],
+  ['ERR_UNKNOWN_FILE_EXTENSION', `. Use Node 22.18 or later. For files other than .ts, ${TSX}`],
+  ['ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX', `. If your bundler supports it, ${TSX}`],
+])
 
-function isMissingModule(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
-}
+const codeOf = (cause: unknown): unknown => (cause instanceof Error && 'code' in cause ? cause.code : null)
 
 /** Returns a handler for a failed import that says which package to install. @throws ConfigurationError */
 export function requirePackage(name: string): (cause: unknown) => never {
   return (cause) => {
-    if (!isMissingModule(cause)) throw cause
+    if (codeOf(cause) !== MISSING) throw cause
     throw new ConfigurationError(
       `This command needs ${name}, which is not installed. Run "npm install ${name}".`,
       { cause },

@@ -159,8 +159,18 @@ describe('a definition that cannot be loaded is one line: the file and the messa
       `import './none.ts'`,
       /^src\/auth\.ts could not be loaded: .*none\.ts.*NODE_OPTIONS="--import tsx"\.\n$/,
     ],
+    [
+      'imports a file that Node cannot load',
+      `import './page.tsx'`,
+      /^src\/auth\.ts could not be loaded: .*page\.tsx\. Use Node .*NODE_OPTIONS="--import tsx"\.\n$/,
+    ],
+    [
+      'has syntax that Node cannot remove',
+      'enum Role {}',
+      /^src\/auth\.ts could not be loaded: .*enum.*auth\.ts:1\)\. .*NODE_OPTIONS="--import tsx"\.\n$/,
+    ],
   ] as const)('%s', async ([, module, message], { expect }) => {
-    const root = writeApp(directory, { 'src/auth.ts': module })
+    const root = writeApp(directory, { 'src/auth.ts': module, 'src/page.tsx': '' })
     for (const args of [['generate'], ['migrate', '-d', ':memory:', '--auth', 'src/auth.ts']]) {
       const { code, stdout, stderr } = await sallyport(args, root)
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
