@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { findPackageJSON } from 'node:module'
 import { Command } from 'commander'
 import { addCodemodCommand } from './codemod.ts'
 import { addDoctorCommand } from './doctor.ts'
@@ -21,8 +20,8 @@ Exit codes:
 
 /** Runs the command in the arguments of this process, and ends the process. */
 export async function run(): Promise<void> {
-  const manifest = findPackageJSON(import.meta.url) ?? 'package.json'
-  const { version } = JSON.parse(readFileSync(manifest, 'utf8'))
+  // As far from `src/cli` as from `dist/chunks`. Bun lacks `findPackageJSON`.
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const program = new Command('sallyport')
     .description('Manage the keys, the database, the users, and the sessions of a Sallyport auth server.')
     .version(version)

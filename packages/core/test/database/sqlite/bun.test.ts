@@ -19,3 +19,9 @@ test('signs in and revokes under Bun, with a client of bun:sqlite', () => {
   expect(execFileSync(bunBinary(), [script, path], { encoding: 'utf8', timeout: 55_000 })).toBe('done\n')
   expect(readFileSync(path, 'latin1').slice(0, 15)).toBe('SQLite format 3')
 })
+
+test('the command line runs under Bun', () => {
+  const cli = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+  const args = [cli, 'keys', 'create', '-f', join(temporaryDirectory(), 'keys.json'), '--create']
+  expect(execFileSync(bunBinary(), args, { encoding: 'utf8' })).toMatch(/ active .* signs\n$/)
+})
