@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { sql } from 'kysely'
@@ -66,6 +66,20 @@ test('a missing file is created with --create only', async ({ expect }) => {
   expect(existsSync(path)).toBe(false)
   expect(await migrate('-d', url, '--create')).toEqual(applied(...OF_CORE))
   expect(await migrate('-d', url)).toEqual(UP_TO_DATE)
+})
+
+test.for([
+  '"file:data/app.db"',
+  "'file:data/app.db'",
+  'file:"data/app.db"',
+  'file:data/app.db?connection_limit=1',
+  'sqlite:data/app.db',
+])('the URL %j is rejected, and becomes no file', async (url, { expect }) => {
+  const cwd = join(directory, crypto.randomUUID())
+  mkdirSync(cwd)
+  const { code, stderr } = await host.run(['migrate', '--create'], { cwd, env: { DATABASE_URL: url } })
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('not a SQLite URL') })
+  expect(readdirSync(cwd)).toEqual([])
 })
 
 test.for([
