@@ -33,13 +33,15 @@ export interface EndpointContext {
   /** With `header`, cookies are ignored and none are set. The secret is `sessionToken` in the body. */
   readonly sessionTransport: 'cookie' | 'header'
   /** Consumes an attempt. @throws AuthError `RATE_LIMITED` */
-  limit(key: string, limit: RateLimit): Promise<void>
+  readonly limit: (key: string, limit: RateLimit) => Promise<void>
   /** Gives back an attempt that succeeded. A failure goes to `onFailure`. */
-  giveBack(key: string, limit: RateLimit): Promise<void>
+  readonly giveBack: (key: string, limit: RateLimit) => Promise<void>
   /** Commits a change with its audit record, unless the caller's session has ended meanwhile. */
-  change<Result>(work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>): Promise<Result>
+  readonly change: <Result>(
+    work: (trx: AuthTransaction, record: RecordEvent) => Promise<Result>,
+  ) => Promise<Result>
   /** Does work after the response, independent of it. A failure goes to `onFailure`. */
-  later(work: () => Promise<unknown>): void
+  readonly later: (work: () => Promise<unknown>) => void
   /** Whether the plugins let a user sign in, each on its own. */
   readonly waysIn: readonly CanSignIn[]
   /** The second factors of all plugins. */

@@ -82,18 +82,18 @@ export interface AuthClient<Api = object> {
   /** The auth endpoints as methods. Each throws `AuthClientError`. */
   readonly api: AuthClientApi<Api>
   /** Returns the current state: the same object until something changes. */
-  getState(): AuthState
+  readonly getState: () => AuthState
   /** Returns the state of the first render: `hydrate`, or `loading`. */
-  getServerState(): AuthState
+  readonly getServerState: () => AuthState
   /**
    * Calls the listener after each change, until the returned function is called. With listeners, the client
    * refreshes the JWT ahead of time and follows the other tabs.
    */
-  subscribe(listener: () => void): () => void
+  readonly subscribe: (listener: () => void) => () => void
   /** Fetches a new JWT. Never rejects: read the returned state. */
-  refresh(): Promise<AuthState>
+  readonly refresh: () => Promise<AuthState>
   /** Signs out, with retries during an outage. Never rejects: read `error` of the returned state. */
-  signOut(): Promise<AuthState>
+  readonly signOut: () => Promise<AuthState>
   /** Fetches with the credentials. Bearer transport sends the JWT to any URL: call only your own servers. */
   readonly fetch: AuthFetch
   /** @internal */

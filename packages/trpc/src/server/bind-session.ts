@@ -62,13 +62,13 @@ export type OptionalSessionContextOf<Source extends SessionSource> = Pick<
 
 /** `getSession` and the session middlewares, with the types of added columns. */
 export interface BoundSession<Source extends SessionSource> {
-  getSession(ctx: StoreContext): Promise<SessionType<Source>>
+  readonly getSession: (ctx: StoreContext) => Promise<SessionType<Source>>
   readonly sessionMiddleware: Middleware<DatabaseContext, SessionContextOf<Source>>
   readonly optionalSessionMiddleware: Middleware<DatabaseContext, OptionalSessionContextOf<Source>>
   readonly sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSessionContextOf<Source>>
-  createSensitiveSessionMiddleware(
+  readonly createSensitiveSessionMiddleware: (
     options?: SensitiveSessionOptions<SessionType<Source>>,
-  ): Middleware<DatabaseContext, SensitiveSessionContextOf<Source>>
+  ) => Middleware<DatabaseContext, SensitiveSessionContextOf<Source>>
 }
 
 /**

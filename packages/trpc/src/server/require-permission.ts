@@ -17,14 +17,14 @@ export interface PermissionGuards {
    *
    * @example protectedProcedure.use(requirePermission({ project: ['create'] }))
    */
-  requirePermission(permissions: Permissions): Middleware<SessionCall, object>
+  readonly requirePermission: (permissions: Permissions) => Middleware<SessionCall, object>
   /**
    * Does the same for the roles of the user in the active organization of their session, and adds
    * `ctx.organization`. A stream also ends when the active organization changes.
    */
-  requireOrganizationPermission(
+  readonly requireOrganizationPermission: (
     permissions: Permissions,
-  ): Middleware<SessionCall<Session & ActiveOrganizationResponse>, OrganizationContext>
+  ) => Middleware<SessionCall<Session & ActiveOrganizationResponse>, OrganizationContext>
   /** Rejects an admin who acts as another user, with `ROLE_REQUIRED`. Use it after a session middleware. */
   readonly forbidImpersonation: Middleware<SessionCall, object>
 }

@@ -1,20 +1,25 @@
 import type { Identity, Session } from '@sallyport/core'
+import type { Auth, EndpointContext } from '@sallyport/core/auth'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import {
   type AuthContext,
   type AuthErrorData,
   authErrorData,
+  type BoundSession,
   createAuthContext,
   createSensitiveSessionMiddleware,
   type DatabaseContext,
+  type GuardSource,
   getSession,
   optionalSessionMiddleware,
+  type PermissionGuards,
   type RateLimitContext,
   rateLimit,
   requireRole,
   sensitiveSessionMiddleware,
   sessionMiddleware,
 } from '@sallyport/trpc'
+import type { AuthClient } from '@sallyport/trpc/client'
 import type { TRPCClientErrorLike } from '@trpc/client'
 import { type inferRouterInputs, type inferRouterOutputs, initTRPC, TRPCError } from '@trpc/server'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
@@ -169,6 +174,19 @@ describe('the types that a session middleware adds', () => {
     // @ts-expect-error not a member of the app's meta
     t.procedure.use(sessionMiddleware).meta({ price: 1 })
   })
+})
+
+// The guides destructure them or pass them on, which linters report for methods.
+test('functions that are used alone are not declared as methods', () => {
+  type Alone = Pick<Auth, 'handler'> &
+    Pick<EndpointContext, 'limit' | 'giveBack' | 'change' | 'later'> &
+    Pick<BoundSession<GuardSource>, 'getSession' | 'createSensitiveSessionMiddleware'> &
+    Pick<PermissionGuards, 'requirePermission' | 'requireOrganizationPermission'> &
+    Pick<AuthClient, 'subscribe'>
+  type Methods = {
+    [Name in keyof Alone]: ((first: never) => never) extends Alone[Name] ? Name : never
+  }[keyof Alone]
+  expectTypeOf<Methods>().toBeNever()
 })
 
 describe('type errors', () => {
