@@ -61,7 +61,9 @@ export async function prune(given: AnyDatabase, options: PruneOptions): Promise<
     }
   }
 
-  const anyTable = database.db.withTables<{ [table: string]: { [column: string]: Date | string | number } }>()
+  const anyTable = database.db.$extendTables<{
+    [table: string]: { [column: string]: Date | string | number }
+  }>()
   const remove = (
     table: string,
     { key = 'id', column, upTo }: { key?: string; column: string; upTo: Date | number },

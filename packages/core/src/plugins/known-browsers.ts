@@ -52,7 +52,7 @@ export interface KnownBrowsers {
 
 export function knownBrowsers({ table, suffix, keyOf = hashedId }: Options): KnownBrowsers {
   const nameOf = ({ config }: EndpointContext) => `${config.cookies.device}${suffix}`
-  const rowsOf = (db: AuthKysely) => db.withTables<Rows>()
+  const rowsOf = (db: AuthKysely) => db.$extendTables<Rows>()
   return {
     readSecret(context) {
       if (context.sessionTransport === 'header') return null

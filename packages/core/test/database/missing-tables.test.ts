@@ -160,7 +160,7 @@ describe.each(await databaseKinds({}, { poolSize: 2 }))('$name', ({ name, create
   })
 
   test('a missing table of the app is an error as before', async () => {
-    const missing = opened.db.withTables<{ nowhere: { id: string } }>().selectFrom('nowhere').select('id')
+    const missing = opened.db.$extendTables<{ nowhere: { id: string } }>().selectFrom('nowhere').select('id')
     await expect(missing.execute()).rejects.toThrow(/nowhere/)
   })
 })

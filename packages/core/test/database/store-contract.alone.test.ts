@@ -402,7 +402,7 @@ describe.each(kinds)('$name with $driver', ({ name, driver, create }) => {
       const at = '2026-01-02T03:04:05.678Z'
       const written = name === 'SQLite' ? 0 : false
       await wide.db
-        .withTables<{ user: Record<string, unknown>; session: Record<string, unknown> }>()
+        .$extendTables<{ user: Record<string, unknown>; session: Record<string, unknown> }>()
         .updateTable('user')
         .set({
           theme: 'dark',

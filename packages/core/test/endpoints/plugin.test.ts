@@ -54,7 +54,7 @@ const notes = {
     if (isClosed) throw rejectNote('NOTES_CLOSED')
     if (event.type !== 'session.created') return
     const note = { id: crypto.randomUUID(), userId: event.userId, text: 'Signed in', expiresAt: event.at }
-    await trx.withTables<{ note: NoteTable }>().insertInto('note').values(note).execute()
+    await trx.$extendTables<{ note: NoteTable }>().insertInto('note').values(note).execute()
   },
   endpoints: {
     addNote: defineEndpoint({
@@ -69,7 +69,7 @@ const notes = {
         const expiresAt = new Date(config.now().getTime() + 60_000)
         await change(async (trx) => {
           await trx
-            .withTables<{ note: NoteTable }>()
+            .$extendTables<{ note: NoteTable }>()
             .insertInto('note')
             .values({ id, userId, text, expiresAt })
             .execute()

@@ -275,7 +275,7 @@ test.each(['sallyport.service_token', 'sallyport.service_call'] as const)(
 describe('the tables of plugins', () => {
   const addDevice = (expiresAt: Date) =>
     db
-      .withTables<{
+      .$extendTables<{
         knownDevice: { id: string; device: string; userId: string; expiresAt: Date; createdAt: Date }
       }>()
       .insertInto('knownDevice')

@@ -33,6 +33,6 @@ test('a browser whose session is about to end is not remembered', async () => {
   }
   expect((await openBrowser(auth).signIn(email)).status).toBe('200')
   await ending
-  const rows = auth.db.withTables<{ knownDevice: { id: string } }>()
+  const rows = auth.db.$extendTables<{ knownDevice: { id: string } }>()
   expect(await rows.selectFrom('knownDevice').select('id').execute()).toEqual([])
 })

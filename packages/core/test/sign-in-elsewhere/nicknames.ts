@@ -18,7 +18,7 @@ const setNickname = defineEndpoint({
   async run({ nickname }, { identity: { userId }, limit, change }) {
     await limit(`nickname:${userId}`, { points: 5, duration: 24 * 60 * 60 })
     await change(async (trx) => {
-      const users = trx.withTables<Tables>()
+      const users = trx.$extendTables<Tables>()
       const taken = users.selectFrom('user').select('id').where('nickname', '=', nickname)
       const owner = await taken.executeTakeFirst()
       if (owner && owner.id !== userId) throw reject('NICKNAME_TAKEN')
@@ -41,7 +41,7 @@ export const nicknames = () =>
     userColumns: { nickname: { schema: nickname.nullable() } },
     async onChange(event, trx) {
       if (event.type !== 'user.banned') return
-      const users = trx.withTables<Tables>().updateTable('user').set({ nickname: null })
+      const users = trx.$extendTables<Tables>().updateTable('user').set({ nickname: null })
       await users.where('id', '=', event.userId).execute()
     },
   }) satisfies AuthPlugin

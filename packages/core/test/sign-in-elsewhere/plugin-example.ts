@@ -41,7 +41,7 @@ const setNickname = defineEndpoint({
     await limit(`nickname:${userId}`, { points: 5, duration: DAY_SECONDS })
     const now = config.now()
     await change(async (trx) => {
-      const tables = trx.withTables<NicknameTables>()
+      const tables = trx.$extendTables<NicknameTables>()
       const owner = await tables
         .selectFrom('user')
         .select('id')
@@ -73,7 +73,7 @@ export const nicknames = () =>
     async onChange(event, trx) {
       if (event.type !== 'user.banned') return
       const { userId, at } = event
-      const tables = trx.withTables<NicknameTables>()
+      const tables = trx.$extendTables<NicknameTables>()
       const user = await tables
         .selectFrom('user')
         .select('nickname')

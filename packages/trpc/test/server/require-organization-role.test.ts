@@ -94,7 +94,7 @@ async function join(role: string) {
 async function insertMember(organizationId: string, { userId }: TestSession, role: string): Promise<void> {
   type Tables = { member: Record<'id' | 'organizationId' | 'userId' | 'role', string> & { createdAt: Date } }
   const row = { id: crypto.randomUUID(), organizationId, userId, role, createdAt: auth.clock.now() }
-  await auth.db.withTables<Tables>().insertInto('member').values(row).execute()
+  await auth.db.$extendTables<Tables>().insertInto('member').values(row).execute()
 }
 
 test.each([

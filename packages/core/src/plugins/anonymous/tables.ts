@@ -8,7 +8,7 @@ type UserTable = AuthTables['user'] & { isAnonymous: Flag }
 export type AnonymousKysely = Kysely<Omit<AuthTables, 'user'> & { user: UserTable }>
 
 export function withOwnTables(db: Kysely<AuthTables>): AnonymousKysely {
-  return db.withTables<{ user: UserTable }>()
+  return db.$extendTables<{ user: UserTable }>()
 }
 
 export type AnonymousColumns = {

@@ -21,7 +21,7 @@ export type EmailCodeTables = {
 }
 
 export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & EmailCodeTables> {
-  return db.withTables<EmailCodeTables>()
+  return db.$extendTables<EmailCodeTables>()
 }
 
 export const migrations: Migrations = {

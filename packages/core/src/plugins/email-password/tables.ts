@@ -23,7 +23,7 @@ export type EmailPasswordTables = {
 }
 
 export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & EmailPasswordTables> {
-  return db.withTables<EmailPasswordTables>()
+  return db.$extendTables<EmailPasswordTables>()
 }
 
 export const migrations: Migrations = {

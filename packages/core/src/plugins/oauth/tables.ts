@@ -56,7 +56,7 @@ export type OauthTables = {
 }
 
 export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & OauthTables> {
-  return db.withTables<OauthTables>()
+  return db.$extendTables<OauthTables>()
 }
 
 export const migrations: Migrations = {

@@ -27,7 +27,7 @@ export type OrganizationTables = {
 export type OrganizationKysely = Kysely<Omit<AuthTables, 'session'> & OrganizationTables>
 
 export function withOwnTables(db: Kysely<AuthTables>): OrganizationKysely {
-  return db.withTables<OrganizationTables>()
+  return db.$extendTables<OrganizationTables>()
 }
 
 type Column = { readonly schema: z.core.$ZodType<string | null>; readonly from: ForeignColumn }

@@ -31,7 +31,7 @@ export type PasskeyTables = {
 }
 
 export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & PasskeyTables> {
-  return db.withTables<PasskeyTables>()
+  return db.$extendTables<PasskeyTables>()
 }
 
 /** A passkey, as verification needs it. */

@@ -21,7 +21,7 @@ export type TotpTables = {
 }
 
 export function withOwnTables(db: Kysely<AuthTables>): Kysely<AuthTables & TotpTables> {
-  return db.withTables<TotpTables>()
+  return db.$extendTables<TotpTables>()
 }
 
 export const migrations: Migrations = {

@@ -128,7 +128,7 @@ describe.each(await databaseKinds({}, { poolSize: 2 }))('$name', ({ name, create
     const ada = await storeSession(database)
     expect(await again.sessions.findSession(ada)).toMatchObject({ id: ada.sessionId })
     expect((await migratePlugins(plugins, again)).applied).toHaveLength(3)
-    const notes = again.db.withTables<{ note: { id: string; text: string; more: string } }>()
+    const notes = again.db.$extendTables<{ note: { id: string; text: string; more: string } }>()
     expect(await notes.selectFrom('note').select(['id', 'text', 'more']).execute()).toEqual([])
     expect((await database.open()).migrations.applied).toEqual([])
     expect(await migratePlugins(plugins, again)).toEqual({ applied: [] })

@@ -45,7 +45,7 @@ async function createAuth(options: EmailPasswordOptions = {}) {
   const onFailure = ({ cause }: AuthFailure) => void failures.push(cause)
   const auth = await createTestAuth({ bearer: true, emailPassword: withEmails, plugins, onFailure })
   afterAll(() => auth.close())
-  const users = auth.db.withTables<{
+  const users = auth.db.$extendTables<{
     user: { id: string; email: string; name: string; isAnonymous: number; emailVerified: number }
   }>()
   const userOf = (id: string) => users.selectFrom('user').selectAll().where('id', '=', id).executeTakeFirst()

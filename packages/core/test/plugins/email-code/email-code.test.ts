@@ -146,7 +146,7 @@ describe('signing in', () => {
       return String(row?.expiresAt)
     }
     const inDays = (days: number) => new Date(auth.clock.now().getTime() + days * 86_400_000).toISOString()
-    await auth.db.withTables<{ emailCodeBrowser: object }>().deleteFrom('emailCodeBrowser').execute()
+    await auth.db.$extendTables<{ emailCodeBrowser: object }>().deleteFrom('emailCodeBrowser').execute()
     expect(await lastDay()).toBe(inDays(180))
     const { cookie } = browser
     auth.clock.advance(3_600)
@@ -206,7 +206,7 @@ describe('a request', () => {
 
   test('writes as many rows with and without an account', async () => {
     const { email } = await createVerified()
-    const db = auth.db.withTables<{ emailCode: { email: string } }>()
+    const db = auth.db.$extendTables<{ emailCode: { email: string } }>()
     const rows = async () => {
       const codes = await db.selectFrom('emailCode').select('email').execute()
       const audit = await db.selectFrom('sallyport.audit').select('id').execute()
@@ -244,7 +244,7 @@ describe('a request', () => {
   test('stores neither the code, the token, nor the secret of the browser', async () => {
     const { browser, code, token } = await requested()
     const rows = await auth.db
-      .withTables<{ emailCode: object }>()
+      .$extendTables<{ emailCode: object }>()
       .selectFrom('emailCode')
       .selectAll()
       .execute()
@@ -263,7 +263,7 @@ describe('a request', () => {
     const browser = open()
     const email = `${crypto.randomUUID()}@example.com`
     await browser.call('requestEmailCode', { email })
-    const rows = auth.db.withTables<{ emailCode: { email: string; code: string; token: string } }>()
+    const rows = auth.db.$extendTables<{ emailCode: { email: string; code: string; token: string } }>()
     const row = rows.selectFrom('emailCode').select(['code', 'token']).where('email', '=', email)
     expect(await row.execute()).toEqual([{ code: '', token: '' }])
     expect((await browser.call('signInEmailCode', { code: 'BBBB-BBBB' })).status).toBe(INVALID)

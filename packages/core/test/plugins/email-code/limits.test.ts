@@ -42,7 +42,7 @@ test('requests from all networks send four emails to an address', async () => {
 
 test('a request whose email was not sent has no code that could be guessed', async () => {
   const { email } = await auth.createUser()
-  const rows = auth.db.withTables<{ emailCode: { email: string; code: string } }>()
+  const rows = auth.db.$extendTables<{ emailCode: { email: string; code: string } }>()
   const browser = openElsewhere()
   for (let request = 0; request < 3; request++) await ask(email, browser)
   const codes = await rows.selectFrom('emailCode').select('code').where('email', '=', email).execute()

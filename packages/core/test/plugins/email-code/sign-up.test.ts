@@ -107,7 +107,7 @@ describe('with a second factor', () => {
     await attacker.signIn(email)
     await attacker.call('enableTotp')
     expect((await signIn(email)).status).toBe('200')
-    const db = auth.db.withTables<{ totp: { userId: string } }>()
+    const db = auth.db.$extendTables<{ totp: { userId: string } }>()
     expect(await db.selectFrom('totp').select('userId').where('userId', '=', userId).execute()).toEqual([])
   })
 })

@@ -17,7 +17,7 @@ type Rows = {
     accessExpiresAt: Date | null
   }
 }
-const rows = auth.db.withTables<Rows>()
+const rows = auth.db.$extendTables<Rows>()
 
 let browser: Browser
 let userId: string
@@ -112,7 +112,7 @@ describe('the token of a provider', () => {
     const accessToken = (await encryptionKeys?.encrypt('newer', ['oauth', userId, 'acme'])) ?? ''
     const updatedAt = new Date(auth.clock.now().getTime() + 60_000)
     const newer = auth.db
-      .withTables<{ oauthToken: { accountId: string; accessToken: string; updatedAt: Date } }>()
+      .$extendTables<{ oauthToken: { accountId: string; accessToken: string; updatedAt: Date } }>()
       .updateTable('oauthToken')
       .set({ accessToken, updatedAt })
     const accounts = auth.db.selectFrom('account').select('id').where('userId', '=', userId)
@@ -163,6 +163,6 @@ test('without encryption keys, no token is stored', async () => {
   const keyless = await createAuth(definition, test.database, { pruneEverySeconds: 0 })
   const other = openBrowser(keyless)
   expect((await other.go('signInOauth')).page).toBe('/home')
-  expect(await test.db.withTables<Rows>().selectFrom('oauthToken').selectAll().execute()).toEqual([])
+  expect(await test.db.$extendTables<Rows>().selectFrom('oauthToken').selectAll().execute()).toEqual([])
   await test.close()
 })

@@ -140,7 +140,7 @@ describe('adding', () => {
   })
 
   test('stops at 20 passkeys', async () => {
-    const db = auth.db.withTables<{ passkeyCredential: Record<string, unknown> }>()
+    const db = auth.db.$extendTables<{ passkeyCredential: Record<string, unknown> }>()
     expect((await ada.addPasskey(new Authenticator())).status).toBe('200')
     const { body } = await ada.call('createPasskeyOptions')
     const createdAt = auth.clock.now()

@@ -34,7 +34,7 @@ beforeEach(async () => {
 /** Removes the passkey between its proof and what follows. */
 const removeAfterProof = ({ id }: Authenticator) =>
   vi.spyOn(auth.database.limits, 'giveBack').mockImplementationOnce(async () => {
-    const db = auth.db.withTables<{ passkeyCredential: { id: string } }>()
+    const db = auth.db.$extendTables<{ passkeyCredential: { id: string } }>()
     await db.deleteFrom('passkeyCredential').where('id', '=', id).execute()
   })
 

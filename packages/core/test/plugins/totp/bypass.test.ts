@@ -104,7 +104,7 @@ test('guesses from many networks and in many challenges share the limit of the a
 test("a secret that was copied to another user's row is useless", async () => {
   const victim = await auth.createUser()
   await insertTotp(auth, [victim.userId])
-  const rows = auth.db.withTables<{ totp: { userId: string; secret: string } }>()
+  const rows = auth.db.$extendTables<{ totp: { userId: string; secret: string } }>()
   const own = await rows.selectFrom('totp').select('secret').where('userId', '=', user.userId).execute()
   await rows
     .updateTable('totp')

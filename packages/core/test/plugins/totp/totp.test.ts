@@ -54,7 +54,7 @@ describe('setting up', () => {
     const uri = new URL(body.uri)
     expect(uri.href).toContain(`otpauth://totp/Test:${encodeURIComponent(other.email)}`)
     expect(uri.searchParams.get('secret')).toBe(body.secret)
-    const db = auth.db.withTables<{ totp: { userId: string; secret: string } }>()
+    const db = auth.db.$extendTables<{ totp: { userId: string; secret: string } }>()
     const row = await db.selectFrom('totp').selectAll().where('userId', '=', other.userId).executeTakeFirst()
     expect(row?.secret).not.toContain(body.secret)
     expect(await auth.definition.encryptionKeys?.decrypt(row?.secret ?? '', ['totp', other.userId])).toBe(
@@ -75,7 +75,7 @@ describe('setting up', () => {
   })
 
   test('accepts no recovery code of an app whose row was deleted by hand', async () => {
-    const db = auth.db.withTables<{ totp: { userId: string } }>()
+    const db = auth.db.$extendTables<{ totp: { userId: string } }>()
     await db.deleteFrom('totp').where('userId', '=', user.userId).execute()
     const prove = async () => (await ada.call('reauthenticateTotp', { code: recoveryCodes[0] })).status
     expect(await prove()).toBe('409 TOTP_NOT_ENABLED')
