@@ -14,7 +14,7 @@ export const createNextApp: App = {
     const name = 'create-next-app'
     const flags = [
       '--ts',
-      '--no-linter',
+      '--eslint',
       '--tailwind',
       '--src-dir',
       '--app',
@@ -29,6 +29,7 @@ export const createNextApp: App = {
     const env = mockFonts(root)
     await callFirst('me', { cwd, env })
     countLines(cwd)
+    run('npm', ['run', 'lint'], { cwd })
 
     const files = readApp()
     // `init` has added the providers to the layout of the app.

@@ -90,10 +90,15 @@ function createClients(hydrate: HydrationState) {
 
 let inBrowser: ReturnType<typeof createClients> | undefined
 
+// On the server, new for each page.
+function getClients(user: HydrationState) {
+  if (typeof window === 'undefined') return createClients(user)
+  inBrowser ??= createClients(user)
+  return inBrowser
+}
+
 export function Providers({ user, children }: { user: HydrationState; children: ReactNode }) {
-  // On the server, new for each page.
-  const clients = inBrowser ?? createClients(user)
-  if (typeof window !== 'undefined') inBrowser = clients
+  const clients = getClients(user)
   return (
     <QueryClientProvider client={clients.queryClient}>
       <AuthProvider {...clients}>
