@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +13,7 @@ import { writeApp } from '../support/write-app.ts'
 // `pnpm test:apps t3` builds and runs apps of the real create-t3-app.
 const directory = temporaryDirectory()
 const DOCS = fileURLToPath(new URL('../../../../docs/', import.meta.url))
+const BIOME = fileURLToPath(new URL('../../../../node_modules/@biomejs/biome/bin/biome', import.meta.url))
 
 const manifest = (packages: Readonly<Record<string, string>>) => {
   const dependencies = { '@sallyport/core': '0.0.0', '@sallyport/trpc': '0.0.0', ...packages }
@@ -68,6 +70,17 @@ describe('init in an app of create-next-app', () => {
     expect(files['src/app/layout.tsx']).toContain('          <User>{children}</User>\n')
     expect(files['.gitignore']).toBe('/node_modules\n.env*\ndata/*.db*\n')
     expect((await init(app)).stdout).toContain('Nothing to write.')
+  })
+
+  // `pnpm test:apps` runs ESLint, the other linter that create-next-app offers.
+  test('writes files that Biome accepts', async ({ expect }) => {
+    const app = createEmpty()
+    expect((await init(app)).code).toBe(0)
+    const { stdout, stderr } = spawnSync(BIOME, ['lint', '--error-on-warnings'], {
+      cwd: app,
+      encoding: 'utf8',
+    })
+    expect(stdout + stderr).toMatch(/^Checked \d+ files/)
   })
 
   test('before Next.js 16, writes middleware.ts for Node.js', async ({ expect }) => {

@@ -36,7 +36,7 @@ export default function SignInPage() {
       return { email, reason: [error.message, error.fields.join(', ')].filter(Boolean).join(': ') }
     }
   }, null)
-  if (isAuthenticated) return <button onClick={signOut}>Sign out</button>
+  if (isAuthenticated) return <button type="button" onClick={signOut}>Sign out</button>
   return (
     <form action={submit}>
       <input
@@ -48,10 +48,10 @@ export default function SignInPage() {
         required
       />
       <input name="password" type="password" autoComplete="current-password" placeholder="Password (8 characters or more)" required />
-      <button name="action" value="sign-in" disabled={isPending}>
+      <button type="submit" name="action" value="sign-in" disabled={isPending}>
         Sign in
       </button>
-      <button name="action" value="sign-up" disabled={isPending}>
+      <button type="submit" name="action" value="sign-up" disabled={isPending}>
         Sign up
       </button>
       <p role="alert">{failed?.reason}</p>
