@@ -65,6 +65,7 @@ export const PROOFS: readonly (readonly [name: string, prove: (tour: Tour) => Pr
   ['a revocation by another session, seen live', revoke],
   ['a sign-out', signOut],
   ['the back button shows no data of the user before', goBack],
+  ['a page that arrives after the user changed', arriveLate],
   ['a ban, seen live', ban],
   ['no error in the pages', async ({ errors }) => assert.deepEqual(errors, [])],
 ]
@@ -161,6 +162,35 @@ async function goBack(tour: Tour): Promise<void> {
   assert.deepEqual(await usersIn(page), [])
 }
 
+/** Holds what `/me` requests for Ada until Grace is signed in. */
+async function arriveLate({ app, page }: Tour): Promise<void> {
+  await signIn(page, ADA)
+  await page.goto(app.origin)
+  await page.waitForFunction('window.client')
+  if (!(await page.evaluate('window.router !== undefined'))) return
+  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isHolding = true
+  await page.route(/^(?!.*\/(auth|ticks)\b)/, async (route) => {
+    if (!isHolding || route.request().resourceType() !== 'fetch') return route.continue()
+    const response = await route.fetch()
+    held.resolve()
+    await release.promise
+    // The router may have cancelled the request.
+    await route.fulfill({ response }).catch(() => {})
+  })
+  await page.evaluate('void router.push("/me")')
+  await held.promise
+  isHolding = false
+  await signIn(page, GRACE)
+  await usersIn(page)
+  release.resolve()
+  assert.ok(!(await usersIn(page)).includes(ADA))
+  await page.unrouteAll()
+  await page.evaluate('void router.push("/me")')
+  await page.getByText(GRACE).waitFor()
+  assert.deepEqual(await usersIn(page), [GRACE])
+}
+
 async function ban(tour: Tour): Promise<void> {
   const { app, page } = tour
   await enter(page, 'signInEmail', GRACE)
@@ -173,6 +203,9 @@ async function ban(tour: Tour): Promise<void> {
   await page.goto(`${app.origin}/me`)
   assert.deepEqual(await usersIn(page), [])
 }
+
+const signIn = (page: Tour['page'], email: string): Promise<unknown> =>
+  page.evaluate(`client.api.signInEmail(${JSON.stringify({ email, password: PASSWORD })})`)
 
 /** Navigates right after the sign-in or sign-up, as an app's form does. */
 async function enter(
