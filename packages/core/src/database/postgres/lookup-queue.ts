@@ -123,7 +123,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     current: connections.current,
     spare: connections.spare,
     find(key) {
-      // Notices a freeze: a process that freezes after each response connects only while a call waits.
+      // May end the outage: a process that freezes after each response connects only while a call waits.
       if (outage !== null) connections.current()
       if (outage !== null) return Promise.reject(unavailable(outage))
       const found = Promise.withResolvers<StoredSession | null>()

@@ -59,7 +59,7 @@ export interface LookupConnection {
 export interface LookupEvents {
   /** Prepares a new connection, so a failover costs no more than the lookup. */
   readonly prepare: (connection: LookupConnection) => Promise<void>
-  /** Called when a connection is ready, and when an outage was before a freeze of the process. */
+  /** Called when a connection is ready, and to end an outage from before a freeze of the process. */
   readonly onReady: () => void
   /** Called when no connection is left and an attempt to connect has failed. */
   readonly onOutage: (error: unknown) => void
@@ -68,7 +68,7 @@ export interface LookupEvents {
 export interface LookupConnections {
   /** Resolves with the first connection, and rejects if it can't be opened. */
   readonly opened: Promise<void>
-  /** Returns the connection for the next statement, if one is ready. */
+  /** Returns the connection for the next statement, if one is ready. If none is, it looks for a freeze. */
   current(): LookupConnection | undefined
   /** Returns the connection that no lookup uses, if one is ready. */
   spare(): LookupConnection | undefined

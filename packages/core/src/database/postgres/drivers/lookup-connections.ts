@@ -3,7 +3,7 @@ import { withDeadline } from '../../../protocol/deadline.ts'
 import { backOff } from '../../../protocol.ts'
 import { type FreezeWatch, RECONNECT_PAUSE, watchFreezes } from './attempts.ts'
 import type { LookupConnection, LookupConnections, LookupEvents, Query } from './driver.ts'
-import { pgQuery } from './pg-driver.ts'
+import { pgQuery } from './pg-connection.ts'
 import { pgLookup } from './pg-lookup.ts'
 
 /** One connection runs the lookups, the other is a standby. */
@@ -29,11 +29,11 @@ export function lookupConnections(
   const opened = Promise.withResolvers<void>()
   opened.promise.catch(() => {})
   let preparing: Promise<void> | null = null
-  /** While connections are missing. */
+  /** That of the latest run of `keepConnected`, until no connection is missing. */
   let loop: FreezeWatch | null = null
   let isClosed = false
 
-  /** Doesn't wait for an attempt or a pause from before a freeze. */
+  /** Opens the missing connections. After a freeze, it doesn't wait for an attempt or a pause from before. */
   async function keepConnected(): Promise<void> {
     const former = loop
     if (isClosed || former?.wasFrozen() === false) return

@@ -1,20 +1,11 @@
 import { Fault } from '../../../events/failure-code.ts'
 import type { StoreMeter } from '../../../events/telemetry.ts'
 import { withDeadline } from '../../../protocol/deadline.ts'
-import { quote } from '../../schema/mapping.ts'
-import type { PgConnection, PgPool, PgPoolClient } from './clients.ts'
-import type {
-  ListenEvents,
-  Listening,
-  PostgresDriver,
-  Query,
-  ReservedConnection,
-  Statement,
-  StatementResult,
-} from './driver.ts'
+import type { PgPool, PgPoolClient } from './clients.ts'
+import type { PostgresDriver, Query, ReservedConnection, Statement } from './driver.ts'
 import { isStatementFault } from './errors.ts'
+import { pgListening, pgQuery } from './pg-connection.ts'
 import { followTransaction } from './transaction-state.ts'
-import { decodeRows } from './values.ts'
 
 interface PgOptions {
   /** Prepares a connection that wasn't used before. Its error closes the connection. */
@@ -167,45 +158,6 @@ function beforeEnd(pool: PgPool, callback: () => void): void {
     callback()
     return end.apply(pool, args)
   })
-}
-
-interface ListeningOptions {
-  readonly channel: string
-  readonly events: ListenEvents
-  /** Closes the connection. */
-  readonly end: () => void
-  readonly query?: Query
-}
-
-/** Listens on a connection that isn't used for anything else but the log. */
-export async function pgListening(
-  client: PgConnection,
-  { channel, events, end, query = pgQuery(client) }: ListeningOptions,
-): Promise<Listening> {
-  let isClosed = false
-  const close = () => {
-    isClosed = true
-    end()
-  }
-  client.once('end', events.onEnd)
-  client.on('notification', ({ payload = '' }) => {
-    if (!isClosed) events.onPayload(payload)
-  })
-  try {
-    await query({ text: `listen ${quote(channel)}` })
-  } catch (error) {
-    close()
-    throw error
-  }
-  return { query, close }
-}
-
-export function pgQuery(client: PgConnection): Query {
-  return async <Row>(statement: Statement): Promise<StatementResult<Row>> => {
-    const result = await client.query(statement as Parameters<PgConnection['query']>[0])
-    const { rows, fields, rowCount, command } = result
-    return { rows: decodeRows<Row>(rows, fields), rowCount, command }
-  }
 }
 
 /** Returns whether no statement or transaction is open. The driver's types lack `readyForQuery`. */

@@ -6,7 +6,8 @@ import { MAX_TIMER_MS } from '../../../protocol/settings.ts'
 import { connectionAttempts } from './attempts.ts'
 import type { PostgresDriver } from './driver.ts'
 import { lookupConnections } from './lookup-connections.ts'
-import { pgListening, pgPoolDriver } from './pg-driver.ts'
+import { pgListening } from './pg-connection.ts'
+import { pgPoolDriver } from './pg-driver.ts'
 import { checkPrimaryRow } from './primary.ts'
 
 /** Two connections for lookups, and one that listens. */

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { pgQuery } from '../../../../src/database/postgres/drivers/pg-driver.ts'
+import { pgQuery } from '../../../../src/database/postgres/drivers/pg-connection.ts'
 import { pgLookup } from '../../../../src/database/postgres/drivers/pg-lookup.ts'
 import { testPostgres } from '../../../support/postgres.ts'
 
