@@ -8,8 +8,8 @@ const RANDOM_BYTES = 32
 const VERSION_BYTES = 4
 
 /**
- * Computes at once. WebCrypto, which every runtime has, ends the turn of the event loop. In a transaction, a
- * write of the app's own SQLite client would then block the process until it times out.
+ * Used instead of WebCrypto where it exists, because WebCrypto ends the turn of the event loop. In a
+ * transaction, a write of the app's own SQLite client would then block the process until it times out.
  */
 const node = globalThis.process?.getBuiltinModule?.('node:crypto')
 

@@ -74,7 +74,7 @@ export function clientError(code: ClientCode): AuthClientError {
 }
 
 export function toClientError(cause: unknown): AuthClientError {
-  // Not a class: a page may have two copies of this library.
+  // Compares names: two copies of this library on a page have different classes.
   if ((cause as Error | null)?.name === 'AuthClientError') return cause as AuthClientError
   return new AuthClientError(0, { code: 'UNKNOWN', message: String(cause) }, cause)
 }

@@ -63,7 +63,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   }
 
   async function request(begun: Begun): Promise<void> {
-    let superseded: AuthClientError | null = null
+    let error: AuthClientError | null = null
     // After a superseded secret, the current one may be on its way.
     for (const milliseconds of [0, 200, 1_000, 3_000]) {
       if (milliseconds) await pause(milliseconds, store.subscribe)
@@ -76,12 +76,12 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
         if (!isTokenResponse(response)) throw clientError('UNKNOWN')
         return await accept(store, response, begun)
       } catch (cause) {
-        superseded = toClientError(cause)
-        if (!isSuperseded(superseded)) throw superseded
+        error = toClientError(cause)
+        if (!isSuperseded(error)) throw error
       }
     }
-    if (!superseded || (await isDone(begun))) return
-    await end(store, superseded, store.get().held?.seq)
+    if (!error || (await isDone(begun))) return
+    await end(store, error, store.get().held?.seq)
     // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
     if (!store.tokens) await store.fetchEndpoint(routeOf('signOut'), { aborter }).catch(() => {})
   }

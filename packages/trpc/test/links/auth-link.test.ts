@@ -617,11 +617,6 @@ describe('the next link', () => {
   })
 })
 
-/** Creates a rejection by an auth endpoint. */
-function rejection(status: number, code: string, retryAfterSeconds?: number): Response {
-  return Response.json({ code, message: code, retryAfterSeconds }, { status })
-}
-
 test('an error of a client from another copy of the library keeps its reason', async () => {
   const scene = await expired()
   await server.auth.revoke(scene.session)
@@ -637,3 +632,8 @@ test('an error of a client from another copy of the library keeps its reason', a
   const failure = await failureOf(client.write.mutate())
   expect(failure).toMatchObject({ data: { httpStatus: 401, auth: { reason: 'SESSION_NOT_FOUND' } } })
 })
+
+/** Creates a rejection by an auth endpoint. */
+function rejection(status: number, code: string, retryAfterSeconds?: number): Response {
+  return Response.json({ code, message: code, retryAfterSeconds }, { status })
+}

@@ -183,6 +183,7 @@ test('functions that are used alone are not declared as methods', () => {
     Pick<BoundSession<GuardSource>, 'getSession' | 'createSensitiveSessionMiddleware'> &
     Pick<PermissionGuards, 'requirePermission' | 'requireOrganizationPermission'> &
     Pick<AuthClient, 'subscribe'>
+  // Only the parameters of a method are compared in both directions.
   type Methods = {
     [Name in keyof Alone]: ((first: never) => never) extends Alone[Name] ? Name : never
   }[keyof Alone]

@@ -9,7 +9,7 @@ export interface Change {
   readonly after: string
 }
 
-/** Normalizes line ends: on Windows, Git checks files out with CRLF. */
+/** Returns the text with LF, or null if the file doesn't exist. On Windows, Git checks out CRLF. */
 export function readIfExists(path: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8').replaceAll('\r\n', '\n') : null
 }

@@ -15,12 +15,12 @@ export function toPath(url: string): string {
   const fault = nodeVersionFault()
   if (fault !== null) throw new ConfigurationError(fault)
   const path = url.replace(/^file:(\/\/)?/, '')
-  // A URL in quotes, with parameters, or of another database isn't a path, which would become a new file.
+  // As a path, a URL in quotes, with parameters, or of another database would become a new file.
   // Messages contain the path, and a URL has passwords.
   const isOther = /^["'\s]|:\/\//.test(path) || /^(?!file:)\w{2,}:|^file:.*\?/.test(url)
   if (path !== '' && !isOther) return path
   throw new ConfigurationError(
-    'The URL is not a SQLite URL. Write file:data/app.db or :memory:, without quotes and parameters, or open postgres:// with openPostgres().',
+    'The URL is not a SQLite URL. Write file:data/app.db or :memory:, without quotes or parameters, or open postgres:// with openPostgres().',
   )
 }
 
