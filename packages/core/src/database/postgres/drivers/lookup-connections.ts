@@ -1,10 +1,11 @@
 import type { Client } from 'pg'
 import { withDeadline } from '../../../protocol/deadline.ts'
 import { backOff } from '../../../protocol.ts'
-import { type FreezeWatch, RECONNECT_PAUSE, watchFreezes } from './attempts.ts'
+import { RECONNECT_PAUSE } from './attempts.ts'
 import type { LookupConnection, LookupConnections, LookupEvents, Query } from './driver.ts'
 import { pgQuery } from './pg-connection.ts'
 import { pgLookup } from './pg-lookup.ts'
+import { type FreezeWatch, watchFreezes } from './watch-freezes.ts'
 
 /** One connection runs the lookups, the other is a standby. */
 const CONNECTIONS = 2
