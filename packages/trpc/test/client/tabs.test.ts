@@ -1,4 +1,4 @@
-import { AuthClientError, authLink, bearer, createAuthClient } from '@sallyport/trpc/client'
+import { AuthClientError, authLink, createAuthClient } from '@sallyport/trpc/client'
 import { createTRPCClient, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -36,6 +36,9 @@ const connectTabs = (name: string) => connect(name) as Required<Tabs>
 
 const over = { status: 401, code: 'SESSION_EXPIRED', message: '' }
 const superseded = { status: 409, code: 'SECRET_SUPERSEDED', message: 'SECRET_SUPERSEDED' }
+
+/** Long enough for a message to arrive. */
+const soon = () => new Promise((resolve) => setTimeout(resolve, 50))
 
 let names = 0
 const newName = () => `http://${++names}.example`
@@ -255,7 +258,6 @@ describe('a message of another tab', () => {
     await client.refresh()
     return { server, client, other: connectTabs(`sallyport ${baseUrl}`) }
   }
-  const soon = () => new Promise((resolve) => setTimeout(resolve, 30))
 
   test('about another session changes nothing', async () => {
     const { client, other } = await open()
@@ -435,7 +437,7 @@ describe('a message of another tab', () => {
     const former = openPage('ada')
     await eventually(() => expect(messages).toHaveLength(1))
     openPage('ada')
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await soon()
     expect(messages).toHaveLength(1)
     expect(server.sent).toEqual([])
     const client = openPage('grace')
@@ -553,7 +555,7 @@ describe('a superseded secret', () => {
     await other.notify({ type: 'received', receipt: newer, isNew: true })
     await eventually(() => expect(clients[0]?.[clientSession].get().generation).toBe(2))
     await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq - 1, error: superseded })
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await soon()
     expect(clients[0]?.getState().status).toBe('authenticated')
     await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq, error: superseded })
     await eventually(() =>
@@ -631,66 +633,6 @@ describe('a receipt', () => {
   })
 })
 
-describe('the tabs of a program with bearer tokens', () => {
-  const openStorage = () => {
-    const items = new Map<string, string>()
-    return {
-      getItem: (key: string) => items.get(key),
-      setItem: (key: string, value: string) => items.set(key, value),
-      removeItem: (key: string) => items.delete(key),
-    }
-  }
-  const open = (baseUrl: string, storage = openStorage()) => {
-    const server = scriptFetch()
-    const client = createAuthClient<Api>({ baseUrl, fetch: server.fetch, transport: bearer(storage) })
-    const signIn = (userId: string) => {
-      const own = { userId, sessionId: `${userId}-1`, token: 'a JWT', sessionToken: 'a secret' }
-      server.answer('/sign-in/email', () => tokens(own))
-      return client.api.signInEmail({ email: 'a@b.c' })
-    }
-    const follow = () => client.subscribe(() => {})
-    return { client, signIn, follow }
-  }
-  const soon = () => new Promise((resolve) => setTimeout(resolve, 50))
-
-  test('follow each other if they share a storage, and show the user of their own tokens if not', async () => {
-    const baseUrl = newName()
-    const shared = openStorage()
-    // The third one keeps its tokens in `sessionStorage`, and the fourth one in memory.
-    const tabs = [open(baseUrl, shared), open(baseUrl, shared), open(baseUrl), open(baseUrl)] as const
-    for (const { follow } of tabs) onTestFinished(follow())
-    await tabs[2].signIn('bob')
-    await tabs[0].signIn('ada')
-    await soon()
-    expect(tabs.map(({ client }) => client.getState().userId)).toEqual(['ada', 'ada', 'bob', null])
-  })
-
-  test('put no token into messages and names of locks, also after a reload that mounts twice', async () => {
-    const baseUrl = newName()
-    const storage = openStorage()
-    await open(baseUrl, storage).signIn('ada')
-    const seen: unknown[] = []
-    const channel = new BroadcastChannel(`sallyport ${baseUrl} bearer`)
-    channel.onmessage = ({ data }) => seen.push(data)
-    onTestFinished(() => channel.close())
-    const { client, follow } = open(baseUrl, storage)
-    const stop = follow()
-    await eventually(() => expect(client.getState().userId).toBe('ada'))
-    stop()
-    const stopAgain = follow()
-    await soon()
-    stopAgain()
-    // As if the user had cleared the storage.
-    storage.removeItem(`sallyport ${baseUrl}`)
-    onTestFinished(follow())
-    await soon()
-    expect(await navigator.locks.query()).toMatchObject({
-      held: [{ name: expect.stringContaining('ada-1') }],
-    })
-    expect(JSON.stringify([seen, await navigator.locks.query()])).not.toMatch('a secret')
-  })
-})
-
 describe('a page', () => {
   const open = async () => {
     const { server, clients } = openTabs(1)
@@ -702,7 +644,6 @@ describe('a page', () => {
     return { server, client }
   }
   const fire = (type: string, more: object = {}) => page.dispatchEvent(Object.assign(new Event(type), more))
-  const soon = () => new Promise((resolve) => setTimeout(resolve, 30))
   const leave = () => {
     fire('pagehide', { persisted: true })
     page.hidden = true

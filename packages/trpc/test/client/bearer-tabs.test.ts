@@ -1,0 +1,79 @@
+import { bearer, createAuthClient } from '@sallyport/trpc/client'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { eventually } from '../../../core/test/support/eventually.ts'
+import { scriptFetch, tokens } from '../support/scripted-fetch.ts'
+
+interface Api {
+  signInEmail(input: { email: string }): Promise<object>
+}
+
+beforeEach(() => {
+  const page = Object.assign(new EventTarget(), { hidden: false })
+  vi.stubGlobal('document', page)
+  vi.stubGlobal('window', page)
+})
+
+/** Long enough for a message to arrive. */
+const soon = () => new Promise((resolve) => setTimeout(resolve, 50))
+
+function openStorage() {
+  const items = new Map<string, string>()
+  return {
+    getItem: (key: string) => items.get(key),
+    setItem: (key: string, value: string) => items.set(key, value),
+    removeItem: (key: string) => items.delete(key),
+  }
+}
+
+function open(baseUrl: string, storage = openStorage()) {
+  const server = scriptFetch()
+  const client = createAuthClient<Api>({ baseUrl, fetch: server.fetch, transport: bearer(storage) })
+  const signIn = (userId: string) => {
+    const own = { userId, sessionId: `${userId}-1`, token: 'a JWT', sessionToken: 'a secret' }
+    server.answer('/sign-in/email', () => tokens(own))
+    return client.api.signInEmail({ email: 'a@b.c' })
+  }
+  const follow = () => client.subscribe(() => {})
+  return { client, signIn, follow }
+}
+
+test('tabs with bearer tokens follow each other if they share a storage, and show the user of their own tokens if not', async () => {
+  const baseUrl = `http://${crypto.randomUUID()}.example`
+  const shared = openStorage()
+  // The third one keeps its tokens in `sessionStorage`, and the fourth one in memory.
+  const tabs = [open(baseUrl, shared), open(baseUrl, shared), open(baseUrl), open(baseUrl)] as const
+  for (const { follow } of tabs) onTestFinished(follow())
+  await tabs[2].signIn('bob')
+  await tabs[0].signIn('ada')
+  await eventually(() => expect(tabs[1].client.getState().userId).toBe('ada'))
+  await soon()
+  expect(tabs.map(({ client }) => client.getState().userId)).toEqual(['ada', 'ada', 'bob', null])
+})
+
+test('tabs with bearer tokens put no token into messages and names of locks, also after a reload that mounts twice', async () => {
+  const baseUrl = `http://${crypto.randomUUID()}.example`
+  const storage = openStorage()
+  await open(baseUrl, storage).signIn('ada')
+  const seen: unknown[] = []
+  const channel = new BroadcastChannel(`sallyport ${baseUrl} bearer`)
+  channel.onmessage = ({ data }) => seen.push(data)
+  onTestFinished(() => channel.close())
+  const { client, follow } = open(baseUrl, storage)
+  const stop = follow()
+  await eventually(() => expect(client.getState().userId).toBe('ada'))
+  stop()
+  const stopAgain = follow()
+  await soon()
+  stopAgain()
+  // As if the user had cleared the storage.
+  storage.removeItem(`sallyport ${baseUrl}`)
+  onTestFinished(follow())
+  await eventually(async () =>
+    expect(await navigator.locks.query()).toMatchObject({
+      held: [{ name: expect.stringContaining('ada-1') }],
+    }),
+  )
+  await soon()
+  expect(JSON.stringify(seen)).toMatch('ada-1')
+  expect(JSON.stringify([seen, await navigator.locks.query()])).not.toMatch('a secret')
+})
