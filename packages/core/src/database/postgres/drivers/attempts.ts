@@ -1,6 +1,6 @@
 import pLimit from 'p-limit'
 import { backOff } from '../../../protocol.ts'
-import { watchFreezes } from './watch-freezes.ts'
+import { type FreezeWatch, watchFreezes } from './watch-freezes.ts'
 
 export const RECONNECT_PAUSE: { minMs: number; maxMs: number } = { minMs: 50, maxMs: 500 }
 
@@ -15,12 +15,17 @@ export function connectionAttempts(
   const limit = pLimit(concurrency)
   let failures = 0
   let failed: { readonly error: unknown; readonly at: number; readonly pauseMs: number } | null = null
+  /** Of the attempt that others wait for. */
+  let running: FreezeWatch | null = null
 
-  return (attempt) =>
-    limit(async () => {
+  return (attempt) => {
+    // An attempt from before a freeze may take until its timeout.
+    if (running?.wasFrozen()) limit.concurrency = concurrency
+    return limit(async () => {
       const age = Date.now() - (failed?.at ?? 0)
       if (failed !== null && age >= 0 && age < failed.pauseMs) throw failed.error
       const freezes = watchFreezes()
+      running = freezes
       try {
         const result = await attempt()
         failures = 0
@@ -35,6 +40,8 @@ export function connectionAttempts(
         throw error
       } finally {
         freezes.stop()
+        running = null
       }
     })
+  }
 }
