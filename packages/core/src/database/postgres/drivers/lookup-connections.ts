@@ -50,7 +50,7 @@ export function lookupConnections(
         failures = 0
       } catch (error) {
         opened.reject(error)
-        if (own.wasFrozen()) return keepConnected()
+        if (!isClosed && own.wasFrozen()) return keepConnected()
         failures++
         if (connections.length === 0) onOutage(error)
         await new Promise((resolve) => setTimeout(resolve, backOff(failures, RECONNECT_PAUSE)).unref())

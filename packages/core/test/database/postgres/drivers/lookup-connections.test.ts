@@ -30,6 +30,21 @@ test("behind a pooler, another connection's statement is read with its own colum
   expect((await connections.current()?.lookUp(statement))?.rows).toEqual([[2]])
 })
 
+test('leaves no timer if it is closed after a freeze, while it connects', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const connecting = Promise.withResolvers<never>()
+  const connections = lookupConnections(
+    { connect: () => connecting.promise, timeoutMs: 20_000 },
+    { prepare: async () => {}, onReady() {}, onOutage() {} },
+  )
+  vi.setSystemTime(Date.now() + 60_000)
+  await connections.close(Promise.resolve())
+  connecting.reject(new Error('The connection is lost'))
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
 /** Runs a proxy that hides the server's process id, as poolers do. Returns its port. */
 async function hideProcessId(port: number): Promise<number> {
   const proxy = createServer((client) => {
