@@ -42,6 +42,8 @@ export function pgPoolDriver(
     const idleMs = Date.now() - (releasedAt.get(client) ?? Number.POSITIVE_INFINITY)
     // The app may have left a transaction open, in which a lookup would read an old snapshot.
     if (!isIdle(client) || idleMs > maxIdleMs) {
+      // A server that was lost in a freeze never closes its end.
+      client.unref?.()
       release(client, true)
       return acquire()
     }

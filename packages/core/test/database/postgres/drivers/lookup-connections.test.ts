@@ -85,8 +85,11 @@ test.each([
   })
 })
 
-test('a server that never closes its end keeps no process alive whose database is closed', async () => {
-  const url = new URL(await server.createDatabase('hanging'))
+test.each([
+  { state: 'is closed', message: 'close' },
+  { state: 'is used after a freeze, and closed', message: 'freeze' },
+])('a server that never closes its end keeps no process alive whose database $state', async ({ message }) => {
+  const url = new URL(await server.createDatabase(`hanging_${message}`))
   const { port } = url
   const proxy = createServer({ allowHalfOpen: true }, (client) => {
     const upstream = connect(Number(port), '127.0.0.1')
@@ -100,6 +103,6 @@ test('a server that never closes its end keeps no process alive whose database i
   const child = startFixture('closePostgres', url.href)
   onTestFinished(child.kill)
   expect(await child.nextMessage()).toBe('open')
-  child.tell('close')
+  child.tell(message)
   await expect(child.nextMessage()).rejects.toThrow('ended without a message')
 })
