@@ -9,9 +9,12 @@ const VERSION_BYTES = 4
 
 /**
  * Used instead of WebCrypto where it exists, because WebCrypto ends the turn of the event loop. In a
- * transaction, a write of the app's own SQLite client would then block the process until it times out.
+ * transaction, a write of the app's own SQLite client would then block the process until it times out. On the
+ * edge of Next.js, `process` has no versions, and its functions throw.
  */
-const node = globalThis.process?.getBuiltinModule?.('node:crypto')
+const node = globalThis.process?.versions?.node
+  ? globalThis.process.getBuiltinModule?.('node:crypto')
+  : undefined
 
 /** Creates a secret: 256 random bits in base64url. Tables store only its hash. */
 export function createSecret(): string {

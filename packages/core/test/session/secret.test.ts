@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { EdgeVM } from '@edge-runtime/vm'
 import { describe, expect, test } from 'vitest'
 import {
   createCredentials,
@@ -7,6 +9,7 @@ import {
   hashSecret,
   versionOfSecret,
 } from '../../src/session/secret.ts'
+import { bundle } from '../support/bundle.ts'
 
 test('a secret is 256 bits in base64url, and never the same twice', () => {
   const secrets = Array.from({ length: 200 }, createSecret)
@@ -21,6 +24,22 @@ test("the stored value is sha256: and the secret's hash in hex", async () => {
   for (const secret of ['', 'a', 'é', createSecret()]) {
     expect(await hashSecret(secret)).toBe(`sha256:${createHash('sha256').update(secret).digest('hex')}`)
   }
+})
+
+test('on the edge of Next.js, where functions of `process` throw, secrets are the same', async () => {
+  const { code } = await bundle(fileURLToPath(new URL('../../src/session/secret.ts', import.meta.url)))
+  const process = {
+    getBuiltinModule() {
+      throw new Error('process.getBuiltinModule is not supported in the Edge Runtime')
+    },
+  }
+  const vm = new EdgeVM({ extend: (context) => Object.assign(context, { process }) })
+  vm.evaluate(code)
+  const edge = vm.evaluate<typeof import('../../src/session/secret.ts')>('bundled')
+  expect(await edge.hashSecret('é')).toBe(await hashSecret('é'))
+  const family = createSecret()
+  expect(await versionOfSecret(await edge.createSessionSecret(family, 7), family)).toBe(7)
+  expect(await edge.versionOfSecret(await createSessionSecret(family, 7), family)).toBe(7)
 })
 
 describe('the secret of a session', () => {
