@@ -107,16 +107,25 @@ describe('the token of a provider', () => {
   test('is the one of another process, if that has used the refresh token meanwhile', async () => {
     await expire()
     acme.refreshTokens.clear()
-    const reading = read()
-    const { encryptionKeys } = auth.definition
-    const accessToken = (await encryptionKeys?.encrypt('newer', ['oauth', userId, 'acme'])) ?? ''
+    const { encryptionKeys: keys } = auth.definition
+    if (keys === null) throw new TypeError('A test auth has keys')
+    const accessToken = await keys.encrypt('newer', ['oauth', userId, 'acme'])
     const updatedAt = new Date(auth.clock.now().getTime() + 60_000)
+    const accounts = auth.db.selectFrom('account').select('id').where('userId', '=', userId)
     const newer = auth.db
       .$extendTables<{ oauthToken: { accountId: string; accessToken: string; updatedAt: Date } }>()
       .updateTable('oauthToken')
       .set({ accessToken, updatedAt })
-    const accounts = auth.db.selectFrom('account').select('id').where('userId', '=', userId)
-    await newer.where('accountId', 'in', accounts).execute()
+      .where('accountId', 'in', accounts)
+    const encryptionKeys: typeof keys = {
+      ...keys,
+      // The refresh has read the row, and not sent the token yet.
+      async decrypt(...secret) {
+        await newer.execute()
+        return keys.decrypt(...secret)
+      },
+    }
+    const reading = plugin.getProviderToken({ ...query(), encryptionKeys })
     expect((await reading).accessToken).toBe('newer')
   })
 
