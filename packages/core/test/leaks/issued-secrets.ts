@@ -22,7 +22,10 @@ export interface IssuedSecrets {
 
 /** This many characters identify a secret. Every secret is longer. */
 const KNOWN_BY = 42
-const MAYBE_SECRETS = new RegExp(`[\\w-]{${KNOWN_BY},}`, 'g')
+/** By byte. */
+const IS_BASE64URL = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(/[\w-]/.test(String.fromCharCode(byte))),
+)
 
 /**
  * Rejected passwords that appear in many texts: short ones, a word in messages and tables, and the email
@@ -42,15 +45,15 @@ export function createIssuedSecrets(): IssuedSecrets {
       if (known.length === KNOWN_BY && (!kinds.has(known) || kind === 'family key')) kinds.set(known, kind)
     },
     addPassword(password) {
-      if (!NO_PASSWORD.test(password)) passwords.add(toBytes(password))
+      if (!NO_PASSWORD.test(password)) passwords.add(password)
     },
     find(text) {
-      const bytes = toBytes(text)
+      const bytes = Buffer.from(text)
       const findings: Finding[] = []
-      for (const { 0: run, index } of bytes.matchAll(MAYBE_SECRETS)) {
-        for (let at = 0; at + KNOWN_BY <= run.length; at++) {
-          const secret = kinds.get(run.slice(at, at + KNOWN_BY))
-          if (secret !== undefined) findings.push({ secret, after: before(bytes, index + at) })
+      for (const { start, end } of maybeSecrets(bytes)) {
+        for (let at = start; at + KNOWN_BY <= end; at++) {
+          const secret = kinds.get(bytes.toString('latin1', at, at + KNOWN_BY))
+          if (secret !== undefined) findings.push({ secret, after: before(bytes, at) })
         }
       }
       for (const password of passwords) {
@@ -66,12 +69,20 @@ export function createIssuedSecrets(): IssuedSecrets {
   }
 }
 
-/** Maps each byte to one character, so files and texts of any encoding can be searched. */
-function toBytes(text: string | Uint8Array): string {
-  return Buffer.from(text).toString('latin1')
+/** Finds the runs of base64url that are long enough. Each has a byte at a multiple of that length. */
+function* maybeSecrets(bytes: Buffer): Generator<{ start: number; end: number }> {
+  for (let at = 0; at < bytes.length; at += KNOWN_BY) {
+    if (!IS_BASE64URL[bytes[at] ?? 0]) continue
+    let start = at
+    while (IS_BASE64URL[bytes[start - 1] ?? 0]) start--
+    let end = at
+    while (IS_BASE64URL[bytes[end] ?? 0]) end++
+    if (end - start >= KNOWN_BY) yield { start, end }
+    while (at + KNOWN_BY < end) at += KNOWN_BY
+  }
 }
 
 /** Returns the text before a secret, without the secret, which would leak it into the log. */
-function before(bytes: string, at: number): string {
-  return bytes.slice(Math.max(0, at - 40), at).replace(/[^ -~]+/g, ' ')
+function before(bytes: Buffer, at: number): string {
+  return bytes.toString('latin1', Math.max(0, at - 40), at).replace(/[^ -~]+/g, ' ')
 }
