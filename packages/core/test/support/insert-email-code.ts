@@ -16,7 +16,8 @@ export async function insertEmailCode(
 ): Promise<{ code: string; requestToken: string }> {
   const code = 'BCDFGHJK'
   const expiresAt = new Date(clock.now().getTime() + 60_000)
-  const pending = { secret: SECRET, code, token: createSecret(), expiresAt, email, isSent: true }
+  const request = { email, isSent: true, isCounted: true }
+  const pending = { secret: SECRET, code, token: createSecret(), expiresAt, ...request }
   await db.transaction().execute(async (trx) => {
     const former = withOwnTables(trx).deleteFrom('emailCode')
     await former.where('id', '=', await hashSecret(SECRET)).execute()

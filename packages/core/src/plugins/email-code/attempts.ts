@@ -1,7 +1,6 @@
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { giveBackAddress, limitAddress } from '../../endpoints/limit-address.ts'
 import { isAllowed, isEmailAllowed } from '../internal.ts'
-import { signedInBrowsers } from './known-browser.ts'
 import type { EmailCodeLimits } from './settings.ts'
 
 const PURPOSE = 'email-code:address'
@@ -11,16 +10,14 @@ export function countAddress(context: EndpointContext, { address }: EmailCodeLim
   return limitAddress(context, PURPOSE, address)
 }
 
-/** Gives back what a user's code and its request have used. */
+/** Gives back what a code and its request have used. The request of a known browser wasn't counted. */
 export async function giveBackAttempt(
-  userId: string,
+  { isCounted }: { isCounted: boolean },
   context: EndpointContext,
   { address }: EmailCodeLimits,
 ): Promise<void> {
   await giveBackAddress(context, PURPOSE, address)
-  // The request of a known browser wasn't counted.
-  const browser = await signedInBrowsers.find(userId, context)
-  if (browser === null) await giveBackAddress(context, PURPOSE, address)
+  if (isCounted) await giveBackAddress(context, PURPOSE, address)
 }
 
 /** Returns whether an email may be sent. If not, respond as if it was: a 429 reveals others' requests. */

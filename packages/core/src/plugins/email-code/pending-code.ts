@@ -46,12 +46,26 @@ export function createPendingCode(now: Date): PendingCode {
   return { secret: createSecret(), code: createCode(), token: createSecret(), expiresAt }
 }
 
+/**
+ * Begins the stored token of a request that didn't use up a limit. The secret must not say so: it would
+ * reveal the accounts that a shared browser has signed in to.
+ */
+const UNCOUNTED = 'uncounted:'
+
+interface StoredCode extends PendingCode {
+  readonly email: string
+  readonly isSent: boolean
+  /** Whether the request used up the limit of its address. */
+  readonly isCounted: boolean
+}
+
 /** Stores a code. If no email has it, nothing will match the row. */
 export async function insertPendingCode(
   trx: AuthTransaction,
-  { secret, code, token, expiresAt, email, isSent }: PendingCode & { email: string; isSent: boolean },
+  { secret, code, token, expiresAt, email, isSent, isCounted }: StoredCode,
 ): Promise<void> {
-  const hashes = { code: await hashOf(secret, code), token: await hashSecret(token) }
+  const mark = isCounted ? '' : UNCOUNTED
+  const hashes = { code: await hashOf(secret, code), token: `${mark}${await hashSecret(token)}` }
   const proof = isSent ? hashes : { code: '', token: '' }
   const row = { id: await hashSecret(secret), email, ...proof, attempts: 0, expiresAt }
   await withOwnTables(trx).insertInto('emailCode').values(row).execute()
@@ -59,24 +73,24 @@ export async function insertPendingCode(
 
 /**
  * Accepts a code or a link once, from the browser that requested it, and returns the address that got it. It
- * stays used even if what it was for fails.
+ * stays used even if what it was for fails. `isCounted` is whether the request used up a limit.
  * @throws EndpointError `EMAIL_CODE_INVALID` or `EMAIL_LINK_INVALID`, AuthError `RATE_LIMITED`
  */
 export async function proveMailbox(
   proof: EmailProof,
   context: EndpointContext,
   { limits }: Settings,
-): Promise<string> {
+): Promise<{ email: string; isCounted: boolean }> {
   await countAddress(context, limits)
   const secret = readSecret(proof, context)
   if (secret === null) throw rejectionOf(proof)
-  const email = await context.change(async (trx, record) => {
+  const proved = await context.change(async (trx, record) => {
     const found = await attempt(secret, trx, context.config.now())
     if (found === undefined) return null
     const rows = withOwnTables(trx)
     if (await matches(found, secret, proof)) {
       await rows.deleteFrom('emailCode').where('id', '=', found.id).execute()
-      return found.email
+      return { email: found.email, isCounted: !found.token.startsWith(UNCOUNTED) }
     }
     const user = await rows
       .selectFrom('user')
@@ -88,8 +102,8 @@ export async function proveMailbox(
     record({ type: 'sign-in.failed', at: config.now(), ...failure })
     return null
   })
-  if (email === null) throw rejectionOf(proof)
-  return email
+  if (proved === null) throw rejectionOf(proof)
+  return proved
 }
 
 /** Returns the cookie that binds a code to this browser. */
@@ -116,7 +130,7 @@ async function matches(
   secret: string,
   { code, token }: EmailProof,
 ): Promise<boolean> {
-  if (token !== undefined) return row.token === (await hashSecret(token))
+  if (token !== undefined) return row.token.replace(UNCOUNTED, '') === (await hashSecret(token))
   return code !== undefined && row.code === (await hashOf(secret, code))
 }
 

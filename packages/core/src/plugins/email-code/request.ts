@@ -45,7 +45,8 @@ export function requestEmailCode(settings: Settings): Endpoint<{ email: string }
       const pending = createPendingCode(now)
       const hasCode = isSent && (user !== null || signUp)
       await context.change(async (trx, record) => {
-        await insertPendingCode(trx, { ...pending, email, isSent: hasCode })
+        const request = { email, isSent: hasCode, isCounted: browser === null }
+        await insertPendingCode(trx, { ...pending, ...request })
         record({ type: 'email-code:requested', userId: user?.id ?? null, actorId: null, at: now })
       })
       const { secret, token, expiresAt } = pending

@@ -29,10 +29,10 @@ export function signInEmailCode(settings: Settings): Endpoint<SignInEmailCodeInp
       .check(z.refine(hasOneProof, { path: ['code'] })),
     output: tokens,
     async run({ rememberMe, ...proof }, context) {
-      const email = await proveMailbox(proof, context, settings)
+      const { email, ...request } = await proveMailbox(proof, context, settings)
       const { userId, isNew } = await claimAccount(email, context, settings)
       // A sign-up uses up the limit, so an address can't create accounts without end.
-      if (!isNew) await giveBackAttempt(userId, context, settings.limits)
+      if (!isNew) await giveBackAttempt(request, context, settings.limits)
       const { body, cookies } = await beginSession(userId, context, {
         amr: ['email'],
         rememberMe,
@@ -56,8 +56,8 @@ export function reauthenticateEmailCode(settings: Settings): Endpoint<EmailProof
     async run(proof, context) {
       await requireSessionSecret(context)
       const { userId } = context.identity
-      const email = await proveMailbox(proof, context, settings)
-      await giveBackAttempt(userId, context, settings.limits)
+      const { email, ...request } = await proveMailbox(proof, context, settings)
+      await giveBackAttempt(request, context, settings.limits)
       const { body, cookies } = await renewSession(context, {
         cause: 'reauthenticated',
         methods: ['email'],

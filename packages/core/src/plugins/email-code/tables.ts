@@ -11,7 +11,10 @@ export type EmailCodeTables = {
     email: string
     /** `sha256:<hex>` of that secret and the code; empty if no email has a code. */
     code: string
-    /** `sha256:<hex>` of the token in the link; empty if no email has one. */
+    /**
+     * `sha256:<hex>` of the token in the link; empty if no email has one. It begins with `uncounted:` if the
+     * request didn't use up the limit of its address.
+     */
     token: string
     attempts: number
     expiresAt: Timestamp

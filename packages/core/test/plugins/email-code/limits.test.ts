@@ -129,6 +129,20 @@ test('sign-ins and confirmations that succeed do not use up the limit of their n
   expect(statuses).toEqual([...Array(12).fill('400 EMAIL_CODE_INVALID'), '429 RATE_LIMITED'])
 })
 
+test('a known browser that signs in without its cookie gives back only what it used', async () => {
+  const network = { address: '203.0.113.81' }
+  const [{ email }, browser] = [await auth.createUser(), open(network)]
+  await browser.signIn(email)
+  const wrongCode = async () => (await browser.call('signInEmailCode', { code: 'BBBBBBBB' })).status
+  for (let attempt = 0; attempt < 11; attempt++) expect(await wrongCode()).toBe('400 EMAIL_CODE_INVALID')
+  await ask(email, browser)
+  const { code } = await codeSentTo(email)
+  browser.cookie = browser.cookie.replace(/service\.device-email=[^;]*/, 'none=')
+  expect((await browser.call('signInEmailCode', { code })).status).toBe('200')
+  expect(await wrongCode()).toBe('400 EMAIL_CODE_INVALID')
+  expect(await wrongCode()).toBe('429 RATE_LIMITED')
+})
+
 test('sign-ups use up the limit of their network', async () => {
   const address = { points: 4, duration: 3_600 }
   const own = await createAuthWithCodes({ signUp: true, limits: { address } })
