@@ -13,7 +13,9 @@ export async function exportSessions({ req: { raw } }: Context): Promise<Respons
   const { auth } = contexts.headers(raw.headers, { method: raw.method })
   try {
     const { sessions } = await getAuth({ auth, ...bindRunner(runner) }).api.listSessions()
-    const rows = sessions.map(({ device, address, lastSeenAt }) => [device, address, lastSeenAt].join())
+    const rows = sessions.map(({ device, address, lastSeenAt }) =>
+      [device, address, lastSeenAt].map(toCell).join(),
+    )
     return new Response(['device,address,last seen', ...rows].join('\n'), {
       headers: { 'content-type': 'text/csv', 'cache-control': 'no-store' },
     })
@@ -21,4 +23,10 @@ export async function exportSessions({ req: { raw } }: Context): Promise<Respons
     if (isAuthError(error)) return new Response(error.message, { status: error.status })
     throw error
   }
+}
+
+/** A device can be any text. Spreadsheets would run one like `=A1` as a formula. */
+function toCell(text: string | null): string {
+  const shown = (text ?? '').replace(/^[=+\-@]/, "'$&")
+  return `"${shown.replaceAll('"', '""')}"`
 }

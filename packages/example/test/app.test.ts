@@ -51,6 +51,16 @@ test('exports the sessions of the caller as CSV, but not to guests', async () =>
   const csv = (headers: Record<string, string>) =>
     app.send(new Request(`${BASE_URL}/sessions.csv`, { headers }))
   const answer = await csv({ cookie: jar.header() })
-  expect(await answer.text()).toMatch(/^device,address,last seen\n.*,127\.0\.0\.1,\d{4}-/)
+  expect(await answer.text()).toMatch(/^device,address,last seen\n.*,"127\.0\.0\.1","\d{4}-/)
   expect((await csv({})).status).toBe(401)
+})
+
+test('a device that names a formula is text in the CSV', async () => {
+  const headers = { 'content-type': 'application/json', 'x-sallyport': '1', 'user-agent': '=A1,"x"' }
+  const body = JSON.stringify({ email: 'grace@example.com', password: 'correct horse battery staple' })
+  await app.send(new Request(`${BASE_URL}/api/auth/sign-in/email`, { method: 'POST', headers, body }))
+  const { jar } = await app.signIn('grace')
+  const cookie = jar.header()
+  const answer = await app.send(new Request(`${BASE_URL}/sessions.csv`, { headers: { cookie } }))
+  expect(await answer.text()).toContain(`\n"'=A1,""x""",`)
 })
