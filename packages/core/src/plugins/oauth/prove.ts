@@ -103,7 +103,7 @@ function validPerson(person: OauthPerson, postedName: string | null): Person {
   const email = z.safeParse(emailAddress, person.email).data ?? null
   return {
     accountId,
-    name: z.safeParse(userName, person.name).data ?? z.safeParse(userName, postedName).data ?? null,
+    name: z.safeParse(userName, person.name).data ?? postedName,
     email,
     emailVerified: email !== null && person.emailVerified === true,
     image: z.safeParse(userImage, person.image).data ?? null,

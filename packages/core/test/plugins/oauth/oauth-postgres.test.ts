@@ -14,7 +14,11 @@ const opened = await openPostgres(await (await testPostgres()).createDatabase('a
 afterAll(opened.close)
 const { config, signingKeys } = await createIssuer({ session: PATIENT_SESSION })
 const plugin = oauth({
-  providers: { acme: { ...CLIENT, issuer: acme.issuer }, other: { ...CLIENT, issuer: other.issuer } },
+  providers: {
+    acme: { ...CLIENT, issuer: acme.issuer },
+    other: { ...CLIENT, issuer: other.issuer },
+    posting: { ...CLIENT, issuer: acme.issuer, responseMode: 'form_post' },
+  },
 })
 const definition = defineAuth({
   config,
@@ -40,6 +44,18 @@ test('PostgreSQL has a whole life of an account', async () => {
   expect((await browser.call('unlinkAccount', { accountId: accounts[0].id })).status).toBe('200')
   expect((await browser.call('unlinkAccount', { accountId: accounts[1].id })).status).toBe('409 LAST_WAY_IN')
   await expect(plugin.getProviderToken(query)).rejects.toMatchObject({ code: 'PROVIDER_TOKEN_MISSING' })
+})
+
+test('a posted name that PostgreSQL cannot store is ignored', async () => {
+  const browser = openBrowser(auth)
+  const { url } = (await browser.call('signInOauth', { ...ACME, provider: 'posting' })).body
+  const state = new URL(url).searchParams.get('state') ?? ''
+  const user = JSON.stringify({ name: { firstName: 'Ada\0', lastName: 'Lovelace' } })
+  const callback = 'http://localhost:3000/api/auth/callback/posting'
+  const init = { method: 'POST', headers: { cookie: browser.cookie } }
+  const body = new URLSearchParams({ state, code: 'code', user })
+  const response = await auth.handler(new Request(callback, { ...init, body }))
+  expect(response.headers.get('location')).toContain(`${callback}/continue?`)
 })
 
 test('of several callbacks with one state, one begins a session', async () => {
