@@ -46,16 +46,12 @@ function returnsSession(source: Source, given: Node, left: number): boolean {
   if (node.type !== 'Identifier') return false
   if (isFrom(source, node, { from: /^next-auth(\/next)?$/, imported: 'getServerSession' })) return true
   const found = source.find(node.name, node)
-  if (found === null) return false
-  const { binding, source: declaring } = found
-  if (binding.kind === 'function')
-    return returned(binding.fn, (value) => isSession(declaring, value, left - 1))
-  if (binding.kind !== 'value') return false
-  const { init, keys } = binding
-  if (keys.length === 0) return returnsSession(declaring, init, left - 1)
+  if (found?.binding.kind !== 'value') return false
+  const { init, keys } = found.binding
+  if (keys.length === 0) return returnsSession(found.source, init, left - 1)
   const isAuthJs =
     init.type === 'CallExpression' &&
-    isFrom(declaring, init.callee, { from: /^next-auth$/, imported: 'default' })
+    isFrom(found.source, init.callee, { from: /^next-auth$/, imported: 'default' })
   return isAuthJs && keys.join() === 'auth'
 }
 
@@ -69,15 +65,10 @@ function isBetterAuth(source: Source, given: Node, left: number): boolean {
   if (isCall && isFrom(source, callee, { from: /^better-auth(\/minimal)?$/, imported: 'betterAuth' }))
     return true
   const found = source.find(callee.name, callee)
-  const value = found?.binding.kind === 'value' && found.binding.keys.length === 0 ? found.binding.init : null
-  if (!isCall) return found !== null && value !== null && isBetterAuth(found.source, value, left - 1)
-  const fn = found?.binding.kind === 'function' ? found.binding.fn : value
-  return (
-    found !== null &&
-    fn !== null &&
-    isFunction(fn) &&
-    returned(fn, (result) => isBetterAuth(found.source, result, left - 1))
-  )
+  if (found?.binding.kind !== 'value' || found.binding.keys.length > 0) return false
+  const { init } = found.binding
+  if (!isCall) return isBetterAuth(found.source, init, left - 1)
+  return isFunction(init) && returned(init, (result) => isBetterAuth(found.source, result, left - 1))
 }
 
 /** Checks the value of a function that does nothing else than return it. */

@@ -5,14 +5,14 @@ import type { ContextMember } from './read-context.ts'
 import { type Guard, readGuard } from './read-guard.ts'
 import { readProcedures, type State, type Value } from './read-procedures.ts'
 import { readsOf } from './reads.ts'
+import type { Reader } from './rewrite-reads.ts'
 import { type Found, lineOf, type Source } from './source.ts'
 
 export interface Moves {
   evaluate(node: Node, source: Source): Value | null
-  /** The functions that were read as middlewares, with what gets to them. */
-  readonly middlewares: Map<FunctionNode, { readonly source: Source; readonly state: State }>
+  readonly middlewares: Map<FunctionNode, Reader>
   /** The hand-written guards that have a name, and were replaced somewhere. */
-  readonly replaced: Map<FunctionNode, Source>
+  readonly replaced: Set<FunctionNode>
   /** By file, what it must import. */
   readonly imports: Map<Source, Set<string>>
 }
@@ -32,7 +32,7 @@ const OURS: Readonly<Record<string, State>> = {
 /** Returns an evaluator that replaces the guards it comes across. */
 export function moveGuards({ members, findings, trustsContext }: MoveOptions): Moves {
   const middlewares: Moves['middlewares'] = new Map()
-  const replaced: Moves['replaced'] = new Map()
+  const replaced: Moves['replaced'] = new Set()
   const imports: Moves['imports'] = new Map()
   const evaluate = readProcedures(use)
   return { evaluate, middlewares, replaced, imports }
@@ -65,12 +65,12 @@ export function moveGuards({ members, findings, trustsContext }: MoveOptions): M
     const { before } = used
     const guard = readGuard(source, fn)
     const isInline = peel(used.argument) === fn
-    middlewares.set(fn, { source, state: isInline ? before : 'unknown' })
+    middlewares.set(fn, { source, fn, state: isInline ? before : 'unknown' })
     if ('roles' in guard) {
       const reason = whyNot(guard, used)
       if (reason === null) {
         replace(guard, used)
-        if (!isInline) replaced.set(fn, source)
+        if (!isInline) replaced.add(fn)
         return 'guarded'
       }
       findings.leave(source, fn, reason)

@@ -3,11 +3,10 @@ import { cleanUp } from './clean-up.ts'
 import { Findings } from './findings.ts'
 import { leaveOtherReads } from './leave-other-reads.ts'
 import { type Moves, moveGuards } from './move-guards.ts'
-import { type FunctionNode, isFunction, memberOf, type Node, nodesIn, peel } from './nodes.ts'
+import { isFunction, memberOf, type Node, nodesIn, peel } from './nodes.ts'
 import { readProject } from './project.ts'
 import { readContext } from './read-context.ts'
-import type { State } from './read-procedures.ts'
-import { rewriteReads } from './rewrite-reads.ts'
+import { type Reader, rewriteReads } from './rewrite-reads.ts'
 import type { Source } from './source.ts'
 
 export interface CodemodPlan {
@@ -26,9 +25,11 @@ export function planCodemod(folder: string, { trustsContext }: { trustsContext: 
     [...nodesIn(source.program)].flatMap((node) => resolverIn(moves, source, node) ?? []),
   )
   // Known only now: a guard can be used before the file that declares it was read.
-  for (const { source, fn, state } of resolvers) rewriteReads({ source, fn, state, findings })
-  for (const [fn, { source, state }] of moves.middlewares)
-    if (state === 'guarded' && !findings.isReplaced(source, fn)) rewriteReads({ source, fn, state, findings })
+  for (const resolver of resolvers) rewriteReads(resolver, findings)
+  for (const middleware of moves.middlewares.values()) {
+    const { source, fn, state } = middleware
+    if (state === 'guarded' && !findings.isReplaced(source, fn)) rewriteReads(middleware, findings)
+  }
   const handled = new Set([...resolvers.map(({ fn }) => fn), ...moves.middlewares.keys()])
   for (const source of sources) {
     leaveOtherReads(source, handled, findings)
@@ -50,16 +51,10 @@ export function planCodemod(folder: string, { trustsContext }: { trustsContext: 
   return { changes, left: findings.left }
 }
 
-interface Resolver {
-  readonly source: Source
-  readonly fn: FunctionNode
-  readonly state: State
-}
-
 const RUNS = new Set(['query', 'mutation', 'subscription'])
 
 /** Evaluates the procedure of a call, which moves its guards. Returns the function that it runs. */
-function resolverIn({ evaluate }: Moves, source: Source, node: Node): Resolver | null {
+function resolverIn({ evaluate }: Moves, source: Source, node: Node): Reader | null {
   if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return null
   const method = memberOf(node.callee) ?? ''
   if (method === 'use') evaluate(node, source)

@@ -34,18 +34,10 @@ export function readProcedures(use: Use): (node: Node, source: Source) => Value 
 
   function evaluateName(node: Node & { name: string }, source: Source, left: number): Value | null {
     const found = source.find(node.name, node)
-    if (found === null) return null
-    const { binding, source: declaring } = found
-    switch (binding.kind) {
-      case 'import':
-        return ofPackage(binding.from, binding.imported)
-      case 'function':
-        return { kind: 'function', fn: binding.fn, source: declaring }
-      case 'value':
-        return binding.keys.reduce<Value | null>(member, evaluate(binding.init, declaring, left))
-      default:
-        return null
-    }
+    if (found?.binding.kind === 'import') return ofPackage(found.binding.from, found.binding.imported)
+    if (found?.binding.kind !== 'value') return null
+    const { init, keys } = found.binding
+    return keys.reduce<Value | null>(member, evaluate(init, found.source, left))
   }
 
   function evaluateMember(node: ESTree.MemberExpression, source: Source, left: number): Value | null {

@@ -7,15 +7,16 @@ import { firstLineOf, pathOf, type Source } from './source.ts'
 const USER_FIELDS = new Set(['id', 'name', 'email', 'role'])
 const SESSION_FIELDS = new Set(['id', 'userId', 'expiresAt', 'user'])
 
-interface Reader {
+/** A function of a procedure: a middleware, or what the procedure runs. */
+export interface Reader {
   readonly source: Source
   readonly fn: FunctionNode
+  /** What gets to it. */
   readonly state: State
-  readonly findings: Findings
 }
 
 /** Rewrites `ctx.session.user` to `ctx.user` behind a guard, and lists the other reads of the user. */
-export function rewriteReads({ source, fn, state, findings }: Reader): void {
+export function rewriteReads({ source, fn, state }: Reader, findings: Findings): void {
   const isWritten = [...nodesIn(fn)].some((node) => writesOptions(source, fn, node))
   for (const { node, keys } of readsOf(source, fn)) {
     const [ctx, member, field, userField] = keys

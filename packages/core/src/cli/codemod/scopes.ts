@@ -1,11 +1,10 @@
 import type { ESTree } from 'rolldown/utils'
 import { childrenOf, type FunctionNode, isFunction, type Node, nameOf, namesIn } from './nodes.ts'
 
-/** What a name means. `keys` lead from the value or the first parameter to it. */
+/** What a name means. `keys` lead from the value, which may be a function, or the first parameter to it. */
 export type Binding =
   | { readonly kind: 'import'; readonly from: string; readonly imported: string }
   | { readonly kind: 'value'; readonly init: Node; readonly keys: readonly string[] }
-  | { readonly kind: 'function'; readonly fn: FunctionNode }
   | { readonly kind: 'parameter'; readonly fn: FunctionNode; readonly keys: readonly string[] }
   | { readonly kind: 'other' }
 
@@ -70,8 +69,10 @@ function* declarationsOf(node: Node, { block, fn }: Scope): Generator<[string, N
         yield [name, node.kind === 'var' ? fn : block, isConstant ? { kind: 'value', init, keys } : OTHER]
       }
   if (isFunction(node)) {
-    if (node.type !== 'ArrowFunctionExpression' && node.id !== null)
-      yield [node.id.name, node.type === 'FunctionExpression' ? node : block, { kind: 'function', fn: node }]
+    if (node.type !== 'ArrowFunctionExpression' && node.id !== null) {
+      const scope = node.type === 'FunctionExpression' ? node : block
+      yield [node.id.name, scope, { kind: 'value', init: node, keys: [] }]
+    }
     for (const [i, parameter] of node.params.entries())
       for (const [name, keys] of namesIn(parameter))
         yield [name, node, i === 0 && keys ? { kind: 'parameter', fn: node, keys } : OTHER]

@@ -97,6 +97,13 @@ test.for([
     context: create(`return { session: ${getSession} }`, 'const auth = { api: { getSession: checked } }'),
   },
   {
+    doubt: 'a member of what Better Auth returns',
+    context: create(
+      `return { session: ${getSession} }`,
+      "import { betterAuth } from 'better-auth'\nconst { auth } = betterAuth({})",
+    ),
+  },
+  {
     doubt: 'a user of the request',
     context: 'export const createContext = ({ req }) => ({ session: req.session })',
   },
