@@ -6,6 +6,7 @@ import { ConfigurationError } from '../protocol/errors.ts'
 import { isPostgresUrl, urlInEnvironment } from './database.ts'
 import { databaseFile } from './generate/database-file.ts'
 import type { SchemaName } from './generate/schemas.ts'
+import { readIfExists } from './init/changes.ts'
 import { loadDefinition } from './load-definition.ts'
 import { addDefinitionOptions, addExamples } from './options.ts'
 
@@ -45,11 +46,11 @@ export function addGenerateCommand(program: Command): void {
 async function generate({ auth, schema, check, out, ...options }: GenerateOptions): Promise<void> {
   // Loaded here, so the other commands start without Kysely.
   const { SCHEMAS } = await import('./generate/schemas.ts')
-  const { file, isOurs, write: writeSchema, isSame } = SCHEMAS[schema]
+  const { file, isOurs, write: writeSchema } = SCHEMAS[schema]
   const dialect = options.dialect ?? dialectOf(schema)
   const path = out ?? file(dirname(auth))
   const rerun = `Run "sallyport generate${schema === 'kysely' ? '' : ` --schema ${schema}`}".`
-  const current = readText(path)
+  const current = readIfExists(path)
   if (check && current === null) throw new ConfigurationError(`${path} is missing. ${rerun}`)
   if (current !== null && !isOurs(current))
     throw new ConfigurationError(`${path} was not written by "sallyport generate". Move it, or pass --out.`)
@@ -58,7 +59,7 @@ async function generate({ auth, schema, check, out, ...options }: GenerateOption
   const { schemaTables } = await import('./generate/schema-tables.ts')
   const { columns, tables } = await schemaTables(plugins, { schema, dialect })
   const text = writeSchema({ columns, tables, dialect, path, current })
-  if (current !== null && isSame(text, current)) console.log('up to date')
+  if (text === current) console.log('up to date')
   else if (check) throw new ConfigurationError(`${path} differs from the auth definition. ${rerun}`)
   else {
     write(path, text)
@@ -82,7 +83,7 @@ async function withPlaceholder<Result>(path: string, load: () => Promise<Result>
   const created = write(absolute, NOTHING_ADDED)
   const remove = () => {
     // Another process may have written the real file.
-    if (readText(absolute) === NOTHING_ADDED) fs.rmSync(absolute)
+    if (readIfExists(absolute) === NOTHING_ADDED) fs.rmSync(absolute)
     let folder = dirname(absolute)
     while (created !== undefined && folder.startsWith(created) && isEmpty(folder)) {
       fs.rmdirSync(folder)
@@ -99,11 +100,6 @@ async function withPlaceholder<Result>(path: string, load: () => Promise<Result>
 }
 
 const isEmpty = (folder: string): boolean => fs.existsSync(folder) && fs.readdirSync(folder).length === 0
-
-/** Normalizes line ends, which version control may have changed. */
-function readText(path: string): string | null {
-  return fs.existsSync(path) ? fs.readFileSync(path, 'utf8').replaceAll('\r\n', '\n') : null
-}
 
 /** Replaces the file atomically. Returns the outermost folder that it created. */
 function write(path: string, text: string): string | undefined {

@@ -56,7 +56,7 @@ function tableText(name: string, table: Table, engine: Engine): string {
   )
   const extras = [
     ...(keys.length > 1 ? [`primaryKey({ columns: [${membersOf('table', keys)}] })`] : []),
-    ...extrasOf(name, table),
+    ...extrasOf(table),
   ]
   const added =
     extras.length === 0 ? '' : `, (table) => [\n${extras.map((extra) => `  ${extra},\n`).join('')}]`
@@ -83,15 +83,8 @@ function columnText(
   return `  ${/^\w+$/.test(name) ? name : JSON.stringify(name)}: ${parts.filter(Boolean).join('')},\n`
 }
 
-function extrasOf(table: string, { columns, uniques = {}, foreignKeys = {}, indexes = {} }: Table): string[] {
+function extrasOf({ uniques = {}, foreignKeys = {}, indexes = {} }: Table): string[] {
   return [
-    ...Object.entries(columns).flatMap(([column, { references }]) => {
-      if (references === undefined) return []
-      const { table: to, column: target, onDelete } = references
-      // The name that PostgreSQL gives it.
-      const key = { columns: [column], table: to, references: [target], ...(onDelete && { onDelete }) }
-      return [foreignKeyText(`${table}_${column}_fkey`, key)]
-    }),
     ...Object.entries(foreignKeys).map(([name, key]) => foreignKeyText(name, key)),
     ...Object.entries(uniques).map(([name, of]) => `unique('${name}').on(${membersOf('table', of)})`),
     ...Object.entries(indexes).map(

@@ -13,7 +13,11 @@ interface PrismaOptions {
   readonly others: string
 }
 
-/** Returns `schema.prisma` with our models between two comments. @throws ConfigurationError */
+/**
+ * Returns `schema.prisma` with our models between two comments. If that differs from the current text only in
+ * spaces, which `prisma format` changes, returns the current text.
+ * @throws ConfigurationError
+ */
 export function prismaFile(tables: Tables, { engine, current, others }: PrismaOptions): string {
   const text = current ?? (others === '' ? emptySchema(engine) : '')
   const [start, end] = [text.indexOf(START), text.indexOf(END)]
@@ -35,13 +39,9 @@ export function prismaFile(tables: Tables, { engine, current, others }: PrismaOp
   const models = Object.entries(tables).map(([name, table]) =>
     modelText(name, modelLines([name, table], { tables, engine }), block),
   )
-  return `${before}${START}\n${models.join('\n')}${END}${after}`
-}
-
-/** Returns whether two schemas differ in more than the spaces, which `prisma format` changes. */
-export function isSamePrisma(one: string, other: string): boolean {
-  const words = (text: string) => text.split(/\s+/).join(' ')
-  return words(one) === words(other)
+  const next = `${before}${START}\n${models.join('\n')}${END}${after}`
+  const words = (schema: string) => schema.split(/\s+/).join(' ')
+  return current !== null && words(next) === words(current) ? current : next
 }
 
 function emptySchema(engine: Engine): string {

@@ -6,9 +6,9 @@ interface Relation {
   readonly to: string
   readonly columns: readonly string[]
   readonly references: readonly string[]
-  readonly onDelete?: string | undefined
-  /** The name of the constraint, if it isn't Prisma's. */
-  readonly map?: string
+  readonly onDelete?: string
+  /** The name of the constraint. */
+  readonly map: string
 }
 
 /** Returns the relation fields of a model: those it declares, and the other side of those that name it. */
@@ -28,7 +28,7 @@ export function relationsOf(table: string, tables: Tables): [string, ...string[]
         `references: [${references.join(', ')}]`,
         `onDelete: ${modelName(onDelete)}`,
         'onUpdate: NoAction',
-        map !== undefined && map !== `${table}_${columns.join('_')}_fkey` && `map: "${map}"`,
+        map !== `${table}_${columns.join('_')}_fkey` && `map: "${map}"`,
       ]
       const isNullable = columns.some((column) => tables[table]?.columns[column]?.isNullable)
       return [
@@ -54,19 +54,9 @@ export function relationsOf(table: string, tables: Tables): [string, ...string[]
 }
 
 function referencesOf(from: string, tables: Tables): Relation[] {
-  const { columns = {}, foreignKeys = {} } = tables[from] ?? {}
-  const ofColumns = Object.entries(columns).flatMap(([column, { references }]) => {
-    if (references === undefined) return []
-    const { table: to, column: target, onDelete } = references
-    return [{ from, to, columns: [column], references: [target], onDelete }]
-  })
-  const ofTable = Object.entries(foreignKeys).map(([map, { table: to, ...key }]) => ({
-    from,
-    to,
-    ...key,
-    map,
-  }))
-  return [...ofColumns, ...ofTable].filter(({ to }) => tables[to] !== undefined)
+  return Object.entries(tables[from]?.foreignKeys ?? {})
+    .map(([map, { table: to, ...key }]) => ({ from, to, ...key, map }))
+    .filter(({ to }) => tables[to] !== undefined)
 }
 
 /** Returns the column without `Id`, such as `user`. */

@@ -20,21 +20,25 @@ export async function schemaTables(
   const columns = columnsOf({ plugins })
   const isTool = schema === 'drizzle' || schema === 'prisma'
   if (!isTool) return { columns, tables }
-  return {
-    columns,
-    tables: dialect === 'sqlite' ? { ...tables, ...internalTables(plugins) } : withoutDeferred(tables),
-  }
+  const all = dialect === 'sqlite' ? { ...tables, ...internalTables(plugins) } : tables
+  return { columns, tables: withTableKeys(all, dialect) }
 }
 
 /**
- * Omits keys that are checked at commit, which the tools can't declare: PostgreSQL would check them at once.
- * In SQLite, a transaction can defer them.
+ * Adds the foreign keys of columns to those of their table, by the names that PostgreSQL gives them. Omits
+ * keys that are checked at commit, which the tools can't declare: PostgreSQL would check them at once. In
+ * SQLite, a transaction can defer them.
  */
-function withoutDeferred(tables: Tables): Tables {
+function withTableKeys(tables: Tables, dialect: Engine): Tables {
   return Object.fromEntries(
     Object.entries(tables).map(([name, { foreignKeys = {}, ...table }]): [string, Table] => {
-      const kept = Object.entries(foreignKeys).filter(([, { isDeferred }]) => !isDeferred)
-      return [name, { ...table, foreignKeys: Object.fromEntries(kept) }]
+      const ofColumns = Object.entries(table.columns).flatMap(([column, { references }]) => {
+        if (references === undefined) return []
+        const { column: target, ...key } = references
+        return [[`${name}_${column}_fkey`, { ...key, columns: [column], references: [target] }] as const]
+      })
+      const kept = Object.entries(foreignKeys).filter(([, key]) => dialect === 'sqlite' || !key.isDeferred)
+      return [name, { ...table, foreignKeys: Object.fromEntries([...ofColumns, ...kept]) }]
     }),
   )
 }

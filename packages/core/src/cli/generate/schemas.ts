@@ -4,7 +4,7 @@ import type { Tables } from '../../database/schema/table.ts'
 import type { AddedColumns } from '../../session/added-columns.ts'
 import { databaseFile, ORIGIN } from './database-file.ts'
 import { drizzleFile } from './drizzle-file.ts'
-import { isSamePrisma, prismaFile } from './prisma-file.ts'
+import { prismaFile } from './prisma-file.ts'
 import { otherSchemas } from './prisma-folder.ts'
 import { SQL_ORIGIN, sqlFile } from './sql-file.ts'
 
@@ -25,11 +25,9 @@ interface Schema {
   file(folder: string): string
   /** Returns whether we may change a file. */
   isOurs(text: string): boolean
+  /** Returns the text of the file. If only its format differs, returns the current text. */
   write(input: SchemaInput): string
-  isSame(one: string, other: string): boolean
 }
-
-const isEqual = (one: string, other: string) => one === other
 
 /** The schemas that `sallyport generate` writes, by the name of the tool. */
 export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
@@ -37,13 +35,11 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
     file: (folder) => join(folder, 'generated/database.ts'),
     isOurs: (text) => text.startsWith(ORIGIN),
     write: ({ columns, tables }) => databaseFile(columns, tables),
-    isSame: isEqual,
   },
   drizzle: {
     file: (folder) => join(folder, 'generated/auth-schema.ts'),
     isOurs: (text) => text.startsWith(ORIGIN),
     write: ({ tables, dialect }) => drizzleFile(tables, dialect),
-    isSame: isEqual,
   },
   prisma: {
     file: () => 'prisma/schema.prisma',
@@ -51,12 +47,10 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
     isOurs: () => true,
     write: ({ tables, dialect, path, current }) =>
       prismaFile(tables, { engine: dialect, current, others: otherSchemas(path, current) }),
-    isSame: isSamePrisma,
   },
   sql: {
     file: (folder) => join(folder, 'generated/auth-schema.sql'),
     isOurs: (text) => text.startsWith(SQL_ORIGIN),
     write: ({ tables, dialect }) => sqlFile(tables, dialect),
-    isSame: isEqual,
   },
 }
