@@ -4,8 +4,8 @@ import { type Change, readIfExists } from './changes.ts'
 /** Changes to a file that a scaffold wrote. */
 export interface Edit {
   readonly path: string
-  /** Text that the file has after the edit. */
-  readonly done: string
+  /** Text that the file has after the edit. @default unknown */
+  readonly done?: string
   /** Each replaces text that the file has exactly once. */
   readonly replacements: readonly Replacement[]
   /** What to do if the file isn't as expected. @default The lines to replace. */
@@ -17,13 +17,16 @@ export interface Edit {
 /** Patterns are global. Only their replacements may have groups, such as `$1`. */
 export type Replacement = readonly [before: string | RegExp, after: string]
 
+/** Matches no file, so the user must make the edit. */
+export const NEVER: Replacement = [/(?!)/g, '']
+
 export const addBefore = (text: string, added: string): Replacement => [text, added + text]
 
 export const addAfter = (text: string, added: string): Replacement => [text, text + added]
 
 /** Returns the changes to files that are as expected. The edits of the others are left to the user. */
 export function planEdits(edits: readonly Edit[]): { changes: Change[]; byHand: string[] } {
-  const open = edits.filter(({ path, done }) => !readIfExists(path)?.includes(done))
+  const open = edits.filter(({ path, done }) => done === undefined || !readIfExists(path)?.includes(done))
   const planned = open.map((edit) => {
     const before = readIfExists(edit.path)
     return { edit, before, after: before === null ? null : replaceAll(before, edit) }

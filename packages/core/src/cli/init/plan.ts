@@ -4,6 +4,7 @@ import { ConfigurationError } from '../../protocol/errors.ts'
 import { planStack } from './better-t-stack/plan-stack.ts'
 import { type Change, readIfExists } from './changes.ts'
 import type { DetectedApp, Framework } from './detect.ts'
+import { planEdits } from './edits.ts'
 import { isIgnored } from './git.ts'
 import { planNext } from './next/plan-next.ts'
 import { planServer } from './plan-server.ts'
@@ -44,7 +45,8 @@ export function planInit(app: DetectedApp): Plan {
       `Nothing written: ${paths} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.`,
     )
   }
-  const edits = [
+  const edits = planEdits(steps.edits)
+  const others = [
     app.isNew ? asModule(app) : null,
     ignored([
       envFile,
@@ -56,10 +58,10 @@ export function planInit(app: DetectedApp): Plan {
   const add = steps.packages.filter((name) => !app.packages.has(name))
   const install = add.length === 0 ? '' : `${app.addPackages} ${add.join(' ')} && `
   return {
-    changes: [...files.filter(({ path }) => readIfExists(path) === null), ...steps.edits, ...edits],
+    changes: [...files.filter(({ path }) => readIfExists(path) === null), ...edits.changes, ...others],
     envFile,
     createsKeys: !parseEnv(readIfExists(envFile) ?? '').SIGNING_KEYS?.trim(),
-    byHand: steps.byHand,
+    byHand: [...edits.byHand, ...steps.byHand],
     command: `${install}${steps.command}`,
   }
 }

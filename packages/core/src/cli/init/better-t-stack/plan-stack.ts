@@ -1,6 +1,6 @@
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { addAfter, type Edit, planEdits } from '../edits.ts'
+import { addAfter, type Edit, NEVER } from '../edits.ts'
 import { addToClient } from '../mount/mount-client.ts'
 import { addImports, inStyle } from '../sources.ts'
 import { type Steps, scriptCommand } from '../steps.ts'
@@ -15,13 +15,11 @@ export function planStack({ addPackages }: DetectedApp): Steps | null {
     /import \{ createDb \} from "(.+)"/.exec(readIfExists('apps/server/src/services.ts') ?? '') ?? []
   const usesLibsql = readIfExists('packages/db/src/index.ts')?.includes('@libsql/client')
   if (databasePackage === undefined || !usesLibsql || readIfExists('bts.jsonc') === null) return null
-  const { changes, byHand } = planEdits([...STACK_EDITS, clientEdit(readIfExists(CLIENT) ?? '')])
   return {
     serverFolder: 'apps/server',
     files: stackFiles(databasePackage),
-    edits: changes,
+    edits: [...STACK_EDITS, clientEdit(readIfExists(CLIENT) ?? '')],
     byHand: [
-      ...byHand,
       'In packages/api/src/routers, replace publicProcedure with protectedProcedure.',
       'Add a sign-in page, and wrap components that call such a procedure in <SignedIn>: docs/react.md#set-up.',
       'Users are in apps/server/auth.db, because drizzle-kit push would drop their tables: docs/databases.md#your-migration-tool.',
@@ -39,7 +37,7 @@ function clientEdit(text: string): Edit {
     done: '@sallyport/trpc',
     byHand: `Connect the client in ${CLIENT}: docs/react.md#set-up.`,
   }
-  if (client === null) return { ...edit, replacements: [[/(?!)/g, '']] }
+  if (client === null) return { ...edit, replacements: [NEVER] }
   const retry = addAfter('new QueryClient({\n', '  defaultOptions: { queries: { ...authAwareRetry } },\n')
   const imports = addImports(
     client.imports.replace('{ ', '{ authAwareRetry, '),

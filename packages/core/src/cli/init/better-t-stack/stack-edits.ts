@@ -1,7 +1,8 @@
 import { addAfter, addBefore, type Edit } from '../edits.ts'
 import { FORMATTER } from '../templates.ts'
 
-const SERVER_EDITS: readonly Edit[] = [
+/** The edits to an app of create-better-t-stack with Hono and TanStack Router. */
+export const STACK_EDITS: readonly Edit[] = [
   {
     path: 'apps/server/.env.schema',
     done: 'SIGNING_KEYS',
@@ -58,11 +59,6 @@ for (const path of ["/api/auth/*", "/trpc/*"]) {
       ],
     ],
   },
-]
-
-/** The edits to an app of create-better-t-stack with Hono and TanStack Router. */
-export const STACK_EDITS: readonly Edit[] = [
-  ...SERVER_EDITS,
   {
     path: 'packages/api/src/context.ts',
     done: '@sallyport/trpc',

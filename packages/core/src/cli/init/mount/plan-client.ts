@@ -1,5 +1,4 @@
 import { posix } from 'node:path'
-import type { Change } from '../changes.ts'
 import { planEdits } from '../edits.ts'
 import {
   addImports,
@@ -10,14 +9,11 @@ import {
   type Source,
   withExtension,
 } from '../sources.ts'
+import type { Steps } from '../steps.ts'
 import { addToClient, CLIENT } from './mount-client.ts'
 import { AUTH_CLIENT } from './templates.ts'
 
-interface ClientSteps {
-  readonly files: Readonly<Record<string, string>>
-  readonly edits: readonly Change[]
-  readonly byHand: readonly string[]
-}
+type ClientSteps = Pick<Steps, 'files' | 'edits' | 'byHand'>
 
 const BY_HAND = 'Create the client of the page: docs/install.md#in-the-browser.'
 
@@ -34,8 +30,6 @@ export function planClient(sources: readonly Source[], { folder, extension }: Pl
   if (client === null) return { files: {}, edits: [], byHand: [BY_HAND] }
   const imports = addImports(client.imports, importOf('{ authClient }', { from: source.path, to: path }))
   const replacements = inStyle([imports, ...client.replacements], { text: source.text, extension })
-  const { changes, byHand } = planEdits([
-    { path: source.path, done: 'authLink(', replacements, byHand: BY_HAND },
-  ])
-  return { files: byHand.length === 0 ? files : {}, edits: changes, byHand }
+  const edits = [{ path: source.path, done: 'authLink(', replacements, byHand: BY_HAND }]
+  return { files: planEdits(edits).byHand.length === 0 ? files : {}, edits, byHand: [] }
 }

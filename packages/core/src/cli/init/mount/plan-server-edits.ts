@@ -1,4 +1,3 @@
-import type { Change } from '../changes.ts'
 import { type Edit, planEdits, type Replacement } from '../edits.ts'
 import { addImports, findSource, importOf, inStyle, type Place, type Source } from '../sources.ts'
 import { ADAPTER, mountServer } from './adapters.ts'
@@ -7,7 +6,7 @@ import { addToRouter, ROUTER } from './mount-router.ts'
 import { CONTEXT_FILE } from './templates.ts'
 
 interface ServerEdits {
-  readonly edits: readonly Change[]
+  readonly edits: readonly Edit[]
   /** Files that not every app gets. */
   readonly files: Readonly<Record<string, string>>
   readonly server: Source | null
@@ -35,9 +34,9 @@ export function planServerEdits(sources: readonly Source[], place: Place): Serve
     planRouterPart(router, { own, place }),
   ].filter((part) => part !== null)
   if (parts.length < 3) return null
-  const { changes, byHand } = planEdits(toEdits(parts, place))
-  if (byHand.length > 0) return null
-  return { edits: changes, files: own === null ? { 'context.ts': CONTEXT_FILE } : {}, server }
+  const edits = toEdits(parts, place)
+  if (planEdits(edits).byHand.length > 0) return null
+  return { edits, files: own === null ? { 'context.ts': CONTEXT_FILE } : {}, server }
 }
 
 function toEdits(parts: readonly Part[], { extension }: Place): Edit[] {

@@ -2,12 +2,11 @@ import { existsSync } from 'node:fs'
 import { join, parse } from 'node:path'
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { planEdits } from '../edits.ts'
+import { type Edit, NEVER } from '../edits.ts'
 import { withExtension } from '../sources.ts'
-import { inFolder, type Steps, scriptCommand } from '../steps.ts'
+import { inFolder, type NextSteps, type Steps, scriptCommand } from '../steps.ts'
 import { FILES } from '../templates.ts'
 import { layoutEdit } from './layout-edit.ts'
-import type { NextSteps } from './next-steps.ts'
 import { planRouter } from './plan-router.ts'
 import { isT3, planT3 } from './plan-t3.ts'
 import { requireNoAuth } from './require-no-auth.ts'
@@ -32,20 +31,20 @@ function planApp(app: DetectedApp, steps: NextSteps): Steps {
     'auth.ts': withoutExtensions(FILES['auth.ts'].replace(/^.*\n/, '')),
     ...steps.files,
   }
-  const byHand: string[] = []
+  const entries: Edit[] = []
   for (const [name, text] of Object.entries(shared)) {
     const path = existingEntry(name)
     if (path === undefined || readIfExists(join(app.folder, name)) === text) files[name] = text
     else {
       const rename = parse(path).name === parse(name).name ? 'Add' : `Rename it to ${name}, and add`
-      byHand.push(`${path} exists. ${rename} the code of docs/nextjs.md to it.`)
+      const byHand = `${path} exists. ${rename} the code of docs/nextjs.md to it.`
+      entries.push({ path, replacements: [NEVER], byHand })
     }
   }
-  const edits = planEdits(steps.edits)
   return {
     files: inFolder(app.folder, files),
-    edits: edits.changes,
-    byHand: [...byHand, ...edits.byHand, ...steps.byHand],
+    edits: [...entries, ...steps.edits],
+    byHand: steps.byHand,
     packages: ['kysely', ...steps.packages],
     command: scriptCommand(app.addPackages, 'dev'),
   }

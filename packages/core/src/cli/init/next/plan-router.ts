@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import type { NextSteps } from './next-steps.ts'
+import type { NextSteps } from '../steps.ts'
 import { type Route, readRoute } from './route.ts'
 import { nextServer, userProviders } from './server-file.ts'
 import { planSignIn } from './sign-in-page.ts'

@@ -1,6 +1,6 @@
 import { readIfExists } from '../changes.ts'
 import { type Edit, sha256 } from '../edits.ts'
-import type { NextSteps } from './next-steps.ts'
+import type { NextSteps } from '../steps.ts'
 import { nextServer } from './server-file.ts'
 import { planSignIn } from './sign-in-page.ts'
 import { t3Edits } from './t3-edits.ts'

@@ -1,6 +1,6 @@
 import { readIfExists } from '../changes.ts'
 import type { DetectedApp } from '../detect.ts'
-import { addAfter, addBefore, type Edit, planEdits, sha256 } from '../edits.ts'
+import { addAfter, addBefore, type Edit, NEVER, sha256 } from '../edits.ts'
 import { type Steps, scriptCommand } from '../steps.ts'
 import { FILES } from '../templates.ts'
 import { REPLACED_FILES, type ReplacedFile } from './replaced-files.ts'
@@ -21,11 +21,10 @@ const ROOT_EDIT: Edit = {
 /** Plans an app with the add-on tRPC of `@tanstack/cli`; null for one without it. */
 export function planStart({ addPackages }: DetectedApp): Steps | null {
   if (readIfExists('src/integrations/trpc/router.ts') === null) return null
-  const { changes, byHand } = planEdits([...REPLACED_FILES.map(replaceFile), ROOT_EDIT])
   return {
     files: { ...START_FILES, 'src/auth.ts': FILES['auth.ts'] },
-    edits: changes,
-    byHand: [...byHand, 'Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.'],
+    edits: [...REPLACED_FILES.map(replaceFile), ROOT_EDIT],
+    byHand: ['Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.'],
     packages: ['kysely', 'better-sqlite3'],
     command: scriptCommand(addPackages, 'dev'),
   }
@@ -37,7 +36,7 @@ function replaceFile({ path, before: expected, after }: ReplacedFile): Edit {
   return {
     path,
     done: after,
-    replacements: [[sha256(before) === expected ? before : /(?!)/g, after]],
+    replacements: sha256(before) === expected ? [[before, after]] : [NEVER],
     byHand: `Add the code of docs/tanstack-start.md to ${path}.`,
   }
 }
