@@ -4,7 +4,8 @@ import { messageOf } from '../errors.ts'
 import { readIfExists } from '../init/changes.ts'
 import { filesIn, SOURCE } from '../init/detect.ts'
 import { keyOf, type Node, nameOf, nodesIn } from './nodes.ts'
-import { type Found, parseFile, type Source } from './source.ts'
+import { scopeOf } from './scopes.ts'
+import { type Found, parseProgram, type Source } from './source.ts'
 
 /** The source files of a folder. */
 export interface Project {
@@ -35,8 +36,10 @@ export function readProject(folder: string): Project {
 
   function parse(path: string): Source | null {
     try {
-      const file = parseFile(path, readIfExists(path) ?? '')
-      const source: Source = { ...file, find: (name, node) => find(source, name, node) }
+      const text = readIfExists(path) ?? ''
+      const program = parseProgram(path, text)
+      const bindingAt = scopeOf(program)
+      const source: Source = { path, text, program, bindingAt, find: (name, at) => find(source, name, at) }
       return source
     } catch (error) {
       failed.set(path, messageOf(error))
@@ -127,7 +130,7 @@ function candidates(path: string): string[] {
 function aliasesOf(from: string, folder: string = dirname(resolve(from))): [string, string][] {
   const path = join(folder, 'tsconfig.json')
   if (!existsSync(path)) return dirname(folder) === folder ? [] : aliasesOf(from, dirname(folder))
-  const { program } = parseFile(`${path}.ts`, `export default ${readFileSync(path, 'utf8')}`)
+  const program = parseProgram(`${path}.ts`, `export default ${readFileSync(path, 'utf8')}`)
   const aliases: [string, string][] = []
   for (const node of nodesIn(program)) {
     if (node.type !== 'Property' || keyOf(node) !== 'paths' || node.value.type !== 'ObjectExpression')

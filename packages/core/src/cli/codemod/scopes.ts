@@ -8,11 +8,8 @@ export type Binding =
   | { readonly kind: 'parameter'; readonly fn: FunctionNode; readonly keys: readonly string[] }
   | { readonly kind: 'other' }
 
-interface Scoped {
-  /** The part of the file in which the name means this. */
-  readonly scope: Node
-  readonly binding: Binding
-}
+/** A name, the part of the file in which it means this, and what it means. */
+type Declaration = readonly [name: string, scope: Node, binding: Binding]
 
 /** Where names are declared: `var` in the function, all others in the block. */
 interface Scope {
@@ -22,28 +19,25 @@ interface Scope {
 
 /** Reads the declarations of a file, and returns what a name means at a node. */
 export function scopeOf(program: ESTree.Program): (name: string, node: Node) => Binding | null {
-  const found = new Map<string, Scoped[]>()
-  collect(program, { block: program, fn: program }, (name, scope, binding) =>
-    found.set(name, [...(found.get(name) ?? []), { scope, binding }]),
-  )
+  const found = Map.groupBy(declarationsIn(program, { block: program, fn: program }), ([name]) => name)
   return (name, { start }) => {
-    const around = (found.get(name) ?? []).filter(({ scope }) => scope.start <= start && start < scope.end)
-    const inner = Math.min(...around.map(({ scope }) => scope.end - scope.start))
-    const [scoped, ...others] = around.filter(({ scope }) => scope.end - scope.start === inner)
-    return scoped === undefined || others.length > 0 ? null : scoped.binding
+    const around = (found.get(name) ?? []).filter(([, scope]) => scope.start <= start && start < scope.end)
+    const inner = Math.min(...around.map(([, scope]) => scope.end - scope.start))
+    const bindings = around.flatMap(([, scope, binding]) =>
+      scope.end - scope.start === inner ? binding : [],
+    )
+    return bindings.length === 1 ? (bindings[0] ?? null) : null
   }
 }
 
-type Add = (name: string, scope: Node, binding: Binding) => void
-
-function collect(node: Node, around: Scope, add: Add): void {
-  for (const [name, scope, binding] of declarationsOf(node, around)) add(name, scope, binding)
+function* declarationsIn(node: Node, around: Scope): Generator<Declaration> {
+  yield* declarationsOf(node, around)
   const scope = isFunction(node)
     ? { block: node, fn: node }
     : BLOCKS.has(node.type)
       ? { ...around, block: node }
       : around
-  for (const child of childrenOf(node)) collect(child, scope, add)
+  for (const child of childrenOf(node)) yield* declarationsIn(child, scope)
 }
 
 const BLOCKS = new Set([
@@ -56,7 +50,7 @@ const BLOCKS = new Set([
   'SwitchStatement',
 ])
 
-function* declarationsOf(node: Node, { block, fn }: Scope): Generator<[string, Node, Binding]> {
+function* declarationsOf(node: Node, { block, fn }: Scope): Generator<Declaration> {
   if (node.type === 'ImportDeclaration')
     for (const specifier of node.specifiers) {
       const binding = { kind: 'import', from: node.source.value, imported: importedName(specifier) } as const

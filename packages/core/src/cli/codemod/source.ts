@@ -1,17 +1,14 @@
 import { type ESTree, parseSync } from 'rolldown/utils'
 import { type FunctionNode, memberOf, type Node, peel } from './nodes.ts'
-import { type Binding, scopeOf } from './scopes.ts'
+import type { Binding } from './scopes.ts'
 
-interface ParsedFile {
+/** A file of the project. */
+export interface Source {
   readonly path: string
   readonly text: string
   readonly program: ESTree.Program
   /** Returns what a name means at a node. Null for a global, or a name that is declared twice. */
   bindingAt(name: string, node: Node): Binding | null
-}
-
-/** A file of the project. */
-export interface Source extends ParsedFile {
   /** Returns the declaration of a name, also in another file. Null if that can't be said for certain. */
   find(name: string, node: Node): Found | null
 }
@@ -26,12 +23,12 @@ export interface Found {
  * Parses with rolldown, which `doctor` needs too, so servers install no parser for a command they run once.
  * @throws Error at the first syntax error
  */
-export function parseFile(path: string, text: string): ParsedFile {
+export function parseProgram(path: string, text: string): ESTree.Program {
   const lang = /\.[cm]?tsx?$/.test(path) ? (path.endsWith('x') ? 'tsx' : 'ts') : 'jsx'
   const { program, errors } = parseSync(path, text, { lang, preserveParens: false })
   const [error] = errors
   if (error !== undefined) throw new Error(error.message)
-  return { path, text, program, bindingAt: scopeOf(program) }
+  return program
 }
 
 /** Part of the options that a procedure's function is called with, such as `ctx.session.user`. */
