@@ -95,6 +95,13 @@ test('a mistake in a block is reported with its line', () => {
   ])
 })
 
+test('every block with a pool of PostgreSQL listens for its errors, or a restart ends the process', () => {
+  const blocks = documents.flatMap(({ blocks }) => blocks.map(({ code }) => code))
+  const pools = blocks.filter((code) => /new Pool\(|drizzle-orm\/node-postgres/.test(code))
+  expect(pools).toHaveLength(3)
+  expect(pools.filter((code) => !code.includes(".on('error', "))).toEqual([])
+})
+
 test('the comments "given" and "file" are faults', () => {
   expect(MISTAKEN.faults).toEqual([
     'mistaken.md:32: write the lines in the block, not in a comment "file"',

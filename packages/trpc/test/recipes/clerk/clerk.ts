@@ -5,6 +5,7 @@ import { Webhook } from 'svix'
 import { issuer } from './auth.config.ts'
 
 export const pool = new Pool({ connectionString: process.env.DATABASE_URL })
+pool.on('error', console.error)
 const webhook = new Webhook(process.env.CLERK_WEBHOOK_SECRET ?? '')
 
 type Resource = { user_id?: string; status?: string; actor?: object | null }
