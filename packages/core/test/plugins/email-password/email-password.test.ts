@@ -93,6 +93,8 @@ describe('an invalid body is 400 with its fields, and changes nothing', () => {
     ['sign-up', { ...account, name: '  ' }, ['name']],
     ['sign-up', { ...account, name: 'x'.repeat(129) }, ['name']],
     ['sign-up', { ...account, name: 1 }, ['name']],
+    ['sign-up', { ...account, name: 'Win at https://evil.example' }, ['name']],
+    ['sign-up', { ...account, name: 'Ada\u202Eevol' }, ['name']],
     ['sign-up', { ...account, email: '' }, ['email']],
     ['sign-up', { ...account, email: 'ada' }, ['email']],
     ['sign-up', { ...account, email: 'ada@localhost' }, ['email']],
