@@ -1,4 +1,5 @@
 import { type DatabaseConnection, type Dialect, type Driver, Kysely } from 'kysely'
+import { errorAndCauses } from '../protocol/causes.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { asConflict } from '../session/conflict.ts'
 import type { InternalNames } from './schema/internal-tables.ts'
@@ -16,12 +17,11 @@ export const UNDEFINED_TABLE = '42P01'
 
 /** Returns whether a statement failed because one of our internal tables doesn't exist. */
 export function missesInternalTable(error: unknown, { engine, schema }: InternalNames): boolean {
-  if (!(error instanceof Error)) return false
-  const found =
+  return errorAndCauses(error).some((each) =>
     engine === 'sqlite'
-      ? /no such table: (main\.)?sallyport_/.test(error.message)
-      : 'code' in error && error.code === UNDEFINED_TABLE && error.message.includes(`${schema}.`)
-  return found || missesInternalTable(error.cause, { engine, schema })
+      ? /no such table: (main\.)?sallyport_/.test(each.message)
+      : 'code' in each && each.code === UNDEFINED_TABLE && each.message.includes(`${schema}.`),
+  )
 }
 
 /** Creates what is missing. @throws AuthError `SESSIONS_UNAVAILABLE` if that fails */

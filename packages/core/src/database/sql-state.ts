@@ -1,3 +1,5 @@
+import { errorAndCauses } from '../protocol/causes.ts'
+
 /** Returns the SQLSTATE of a database error; null for a connection error. */
 export function sqlState(error: unknown): string | null {
   const code = error instanceof Error && 'code' in error ? error.code : null
@@ -6,5 +8,9 @@ export function sqlState(error: unknown): string | null {
 
 /** Returns the SQLSTATE of an error or of its causes. */
 export function stateOf(error: unknown): string | null {
-  return sqlState(error) ?? (error instanceof Error ? stateOf(error.cause) : null)
+  return (
+    errorAndCauses(error)
+      .map(sqlState)
+      .find((state) => state !== null) ?? null
+  )
 }

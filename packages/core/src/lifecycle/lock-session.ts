@@ -1,6 +1,7 @@
 import type { CompiledQuery } from 'kysely'
 import { type SessionLocks, sessionSql } from '../database/find-session-sql.ts'
 import type { Engine, StoreMapping } from '../database/schema/mapping.ts'
+import { errorAndCauses } from '../protocol/causes.ts'
 import { ConfigurationError, isConfigurationError } from '../protocol/errors.ts'
 import { isThenable } from '../protocol/is-thenable.ts'
 import { addedLists, NO_COLUMNS } from '../session/added-columns.ts'
@@ -77,12 +78,12 @@ export function lockSessionIn(engine: Engine): LockSession {
 
 /** Finds a mistake of the app: its `execute`, or the names of its tables (SQLSTATE class 42). */
 export function configurationFault(error: unknown): ConfigurationError | null {
-  if (!(error instanceof Error)) return null
-  if (isConfigurationError(error)) return error
-  const isWrongStatement = 'code' in error && /^(42...|SQLITE_ERROR)$/.test(String(error.code))
-  if (!isWrongStatement) return configurationFault(error.cause)
-  const message = `lockSession: ${error.message}. Pass { mapping } as for the store.`
-  return new ConfigurationError(message, { cause: error })
+  const isWrongStatement = (each: Error) => 'code' in each && /^(42...|SQLITE_ERROR)$/.test(String(each.code))
+  const cause = errorAndCauses(error).find((each) => isConfigurationError(each) || isWrongStatement(each))
+  if (cause === undefined || isConfigurationError(cause)) return cause ?? null
+  return new ConfigurationError(`lockSession: ${cause.message}. Pass { mapping } as for the store.`, {
+    cause,
+  })
 }
 
 /**

@@ -1,10 +1,11 @@
+import { errorAndCauses } from '../protocol/causes.ts'
+
 /** PostgreSQL or Prisma aborted a transaction: a deadlock, or a row that changed under `repeatable read`. */
 const CONFLICTS = new Set<unknown>(['40P01', '40001', 'P2034'])
 
 /** Returns whether a transaction can be retried because a concurrent one aborted it. Checks causes too. */
 export function isConflict(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return ('code' in error && CONFLICTS.has(error.code)) || isConflict(error.cause)
+  return errorAndCauses(error).some((each) => 'code' in each && CONFLICTS.has(each.code))
 }
 
 /** Returns whether a statement failed because another row has the same unique value. */

@@ -1,4 +1,5 @@
 import type { AuthConfig } from '../config.ts'
+import { errorAndCauses } from '../protocol/causes.ts'
 import { withDeadline } from '../protocol/deadline.ts'
 import { ConfigurationError, isAuthError, isConfigurationError } from '../protocol/errors.ts'
 import type { SessionReader } from './session.ts'
@@ -40,11 +41,14 @@ export async function requireReady(checks: readonly (() => unknown)[]): Promise<
 }
 
 function describe(error: unknown): string {
-  const { message, code, cause }: { message?: unknown; code?: unknown; cause?: unknown } = Object(error)
-  if (isAuthError(error) && cause !== undefined)
-    return isConfigurationError(cause) ? cause.message : `${error.reason}: ${describe(cause)}`
+  if (isAuthError(error) && error.cause !== undefined)
+    return isConfigurationError(error.cause)
+      ? error.cause.message
+      : `${error.reason}: ${describe(error.cause)}`
   // Drizzle's message is the query, and its cause the problem.
-  if (cause instanceof Error && !isConfigurationError(error)) return describe(cause)
+  const errors = errorAndCauses(error)
+  const problem = errors.find(isConfigurationError) ?? errors.at(-1) ?? error
+  const { message, code }: { message?: unknown; code?: unknown } = Object(problem)
   // Errors of several addresses have a code and no message.
-  return String(message || code || error)
+  return String(message || code || problem)
 }
