@@ -13,7 +13,6 @@ import { LIMIT_STATEMENTS, MAX_WORK_MS, type TransactOptions } from './transact.
 import { inUserQueue } from './user-queue.ts'
 
 interface ClientOptions extends Pick<TransactOptions, 'config' | 'authorize' | 'signal'> {
-  readonly client: object
   readonly transactions: ClientTransactions
   readonly locks: SessionLocks
 }
@@ -25,7 +24,7 @@ interface ClientOptions extends Pick<TransactOptions, 'config' | 'authorize' | '
  */
 export async function transactInClient<Result>(
   identity: Identity,
-  { client, transactions, locks, config, authorize, signal }: ClientOptions,
+  { transactions, locks, config, authorize, signal }: ClientOptions,
   work: (trx: object) => Result | Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted()
@@ -89,10 +88,7 @@ export async function transactInClient<Result>(
   signal?.addEventListener('abort', abort, { once: true })
   const wait = (before: Promise<void>) => withDeadline(before, LOCK_TIMEOUT_MS)
   try {
-    return await Promise.race([
-      inUserQueue({ db: client, userId: identity.userId, wait }, begin),
-      end.promise,
-    ])
+    return await Promise.race([inUserQueue({ db: locks, userId: identity.userId, wait }, begin), end.promise])
   } catch (cause) {
     const isKnown = cause === rolledBackFor || (signal?.aborted && cause === signal.reason)
     if (isKnown && !isConflict(cause) && !(cause instanceof DeadlineError)) throw cause

@@ -137,7 +137,7 @@ describe.each(clients)('a transaction of Drizzle on $name', async ({ engine, ope
     if (transactions === null) throw new TypeError('Drizzle was expected')
     const { identity: caller = identity, authorize, after } = options
     const conditions = authorize === undefined ? {} : { authorize }
-    return transactInClient(caller, { client, transactions, locks, config, ...conditions }, (trx) => {
+    return transactInClient(caller, { transactions, locks, config, ...conditions }, (trx) => {
       const db: Drizzle = trx as never
       const statement = sql.raw(`insert into note values ('written')`)
       const written = engine === 'sqlite' ? db.run?.(statement) : db.execute?.(statement)
@@ -225,7 +225,7 @@ test("rejects a client that doesn't keep the statements of a transaction on one 
   const transactions = transactionsOf(client, 'postgres')
   if (transactions === null) throw new TypeError('Drizzle was expected')
   let isWritten = false
-  const options = { client, transactions, locks: onEngine('postgres'), config }
+  const options = { transactions, locks: onEngine('postgres'), config }
   const writing = transactInClient(identity, options, () => {
     isWritten = true
   })

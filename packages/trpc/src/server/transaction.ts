@@ -5,7 +5,6 @@ import { transact, transactInClient, transactionsOf } from '@sallyport/core/inte
 import { TRPCError } from '@trpc/server'
 import { authRequest } from './auth-handle.ts'
 import type { CallLease } from './call-lease.ts'
-import type { StoreContext } from './context.ts'
 import { storeOf } from './get-session.ts'
 import type { CallOptions } from './middleware.ts'
 
@@ -94,8 +93,11 @@ export function createTransaction(
   const { config, closed } = ctx.auth[authRequest]
   let isOpen = false
 
-  return async (fn: (trx: never) => unknown) => {
+  return async function transaction(this: { readonly db: object } | undefined, fn: (trx: never) => unknown) {
     const store = storeOf(ctx)
+    const db = 'db' in ctx ? ctx.db : undefined
+    // The type of `trx` comes from the final context, whose `db` a later middleware may have replaced.
+    const client = this?.db ?? db
     // A second transaction would wait for a lock that the first one holds.
     if (isOpen) throw new Error('This call has an open ctx.transaction. Use its trx, or wait until it ends')
     isOpen = true
@@ -113,10 +115,10 @@ export function createTransaction(
     const work = (trx: object) => fn(trx as never)
     try {
       const { database } = store
-      if (database === undefined)
-        return await transactInClient(identity, { ...options, ...clientOf(ctx, store) }, work)
-      const { db, locks } = database
-      return await transact(db, identity, { ...options, locks }, async (trx) => work(trx))
+      if (database === undefined || client !== db)
+        return await transactInClient(identity, { ...options, ...clientOf(client, store) }, work)
+      const { locks } = database
+      return await transact(database.db, identity, { ...options, locks }, async (trx) => work(trx))
     } catch (cause) {
       const isCallerGone = signal?.aborted && cause === signal.reason
       if (isCallerGone) throw new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })
@@ -152,10 +154,9 @@ async function reasonOf(
 }
 
 /** @throws ConfigurationError if the database isn't a client with transactions that we know */
-function clientOf(ctx: StoreContext, { locks }: AuthStore) {
-  const client = 'db' in ctx ? ctx.db : null
+function clientOf(client: object | undefined, { database, locks = database?.locks }: AuthStore) {
   const transactions = client && locks ? transactionsOf(client, locks.sql.engine) : null
-  if (client && locks && transactions) return { client, locks, transactions }
+  if (client && locks && transactions) return { locks, transactions }
   throw new ConfigurationError(
     'ctx.transaction needs a ctx.db of Kysely, Drizzle, or Prisma, and a store with transactions. With another client, call lockSession() first in its transaction.',
   )

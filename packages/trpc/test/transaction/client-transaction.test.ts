@@ -13,7 +13,13 @@ import { drizzle as drizzleSqlite } from 'drizzle-orm/better-sqlite3'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import * as sqliteCore from 'drizzle-orm/sqlite-core'
-import { Kysely, PostgresDialect } from 'kysely'
+import {
+  Kysely,
+  type KyselyPlugin,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  PostgresDialect,
+} from 'kysely'
 import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { PATIENT, testPostgres } from '../../../core/test/support/postgres.ts'
@@ -21,7 +27,7 @@ import type { SignedIn } from '../revocation/signed-in-users.ts'
 import { outcomeOf, rejectionFor } from '../support/outcome.ts'
 import { browser } from '../support/visitor.ts'
 import { createPrisma } from './libraries.ts'
-import type { App, NoteTables } from './open-app.ts'
+import type { App, AppKysely, NoteTables } from './open-app.ts'
 import { openForTests, STORES } from './stores.ts'
 
 /** What the test runs in a call: before the locks, and inside the transaction after its write. */
@@ -247,3 +253,50 @@ describe('ctx.transaction with Drizzle on better-sqlite3', async () => {
     expect(await app.notes()).toEqual([])
   })
 })
+
+/** Renames a column of the results, to show which client ran the statement. */
+class CapitalPlugin implements KyselyPlugin {
+  readonly transformQuery = ({ node }: PluginTransformQueryArgs) => node
+  async transformResult({ result }: PluginTransformResultArgs) {
+    const rows = result.rows.map(({ text, ...row }) => (text === undefined ? row : { ...row, TEXT: text }))
+    return { ...result, rows }
+  }
+}
+
+describe.each(STORES)(
+  'ctx.db that a later middleware has replaced, in $engine',
+  async ({ createDatabase }) => {
+    const app = await openForTests(await createDatabase())
+    afterEach(() => app.db.deleteFrom('note').execute())
+
+    const t = initTRPC.context<Context<AppKysely>>().create()
+    const router = t.router({
+      write: t.procedure
+        .use(sensitiveSessionMiddleware)
+        .use(({ ctx, next }) => next({ ctx: { db: ctx.db.withPlugin(new CapitalPlugin()) } }))
+        .mutation(async ({ ctx }) => {
+          await ctx.script.before?.()
+          return ctx.transaction(async (trx) => {
+            await trx.insertInto('note').values(values(ctx)).execute()
+            return trx.selectFrom('note').select('text').execute()
+          })
+        }),
+    })
+    const write = (session: SignedIn, script: Script = {}) => {
+      const { auth } = createAuthContext(app.config).headers(browser(session).headers)
+      return router.createCaller({ auth, db: app.db, script }).write()
+    }
+
+    test('has the transaction', async () => {
+      const ada = await app.signIn()
+      expect(await write(ada)).toEqual([{ TEXT: ada.sessionId }])
+    })
+
+    test('never commits after a revocation', async () => {
+      const ada = await app.signIn()
+      const { rejection } = await outcomeOf(write(ada, { before: () => app.revoke(ada) }))
+      expect(rejection).toEqual(reasonFor('SESSION_NOT_FOUND'))
+      expect(await app.notes()).toEqual([])
+    })
+  },
+)
