@@ -1,6 +1,8 @@
 import type { AuthTransaction, RecordEvent } from '../database/session-database.ts'
 
 interface NewUser {
+  /** @default a new one */
+  readonly id?: string
   readonly name: string
   readonly email: string
   readonly emailVerified: boolean
@@ -17,9 +19,8 @@ interface NewUser {
 export async function insertUser(
   trx: AuthTransaction,
   record: RecordEvent,
-  { now, actorId = null, image = null, role = 'user', ...user }: NewUser,
+  { id = crypto.randomUUID(), now, actorId = null, image = null, role = 'user', ...user }: NewUser,
 ): Promise<string | null> {
-  const id = crypto.randomUUID()
   const ban = { banned: false, banReason: null, banExpires: null }
   const created = await trx
     .insertInto('user')

@@ -31,8 +31,20 @@ export function findAccount(
   return accounts.where('accountId', '=', accountId).executeTakeFirst()
 }
 
+/** Returns the user whom a person's sign-in probably finds; undefined if it creates one. */
+export async function findUser(
+  db: AuthKysely,
+  { person, provider }: Pick<SignIn, 'person' | 'provider'>,
+): Promise<string | undefined> {
+  const account = await findAccount(db, { provider, ...person })
+  // Without a verified email, nothing may depend on whose it is.
+  if (account !== undefined || person.email === null || !person.emailVerified) return account?.userId
+  const users = db.selectFrom('user').select('id').where('email', '=', person.email)
+  return (await users.executeTakeFirst())?.id
+}
+
 type SignIn = { person: Person; provider: Provider; now: Date }
-type FirstSignIn = SignIn & Pick<EndpointContext, 'secondFactors'>
+type FirstSignIn = SignIn & Pick<EndpointContext, 'secondFactors'> & { newUserId: string }
 
 /**
  * Returns the account of a person, or creates it: for the user with the same email, if both sides have
@@ -43,7 +55,7 @@ type FirstSignIn = SignIn & Pick<EndpointContext, 'secondFactors'>
 export async function findOrCreateAccount(
   trx: AuthTransaction,
   record: RecordEvent,
-  { person, provider, secondFactors, now }: FirstSignIn,
+  { person, provider, secondFactors, newUserId, now }: FirstSignIn,
 ): Promise<LinkedAccount> {
   const find = () => findAccount(trx, { provider, ...person })
   const known = await find()
@@ -64,12 +76,13 @@ export async function findOrCreateAccount(
   const { image } = person
   const name = person.name ?? 'New user'
   const emailVerified = provesEmail(person, provider)
-  const userId = await insertUser(trx, record, { name, email, emailVerified, image, now })
+  const created = { id: newUserId, name, email, emailVerified, image, now }
+  const userId = await insertUser(trx, record, created)
   if (userId === null) {
     // The other browser's sign-in may have created the user.
-    const created = await find()
-    if (created === undefined) throw oauthError('ACCOUNT_EXISTS')
-    return created
+    const other = await find()
+    if (other === undefined) throw oauthError('ACCOUNT_EXISTS')
+    return other
   }
   return { ...(await insertAccount(trx, record, { userId, person, provider, now })), isNew: true }
 }
@@ -93,7 +106,7 @@ async function requireSamePerson(
     email,
     provider,
     secondFactors,
-  }: Omit<FirstSignIn, 'person' | 'now'> & Record<'userId' | 'email', string>,
+  }: Omit<FirstSignIn, 'person' | 'newUserId' | 'now'> & Record<'userId' | 'email', string>,
 ): Promise<void> {
   const user = await trx
     .selectFrom('user')

@@ -10,6 +10,7 @@ import { oauthError } from './errors.ts'
 import {
   findAccount,
   findOrCreateAccount,
+  findUser,
   insertAccount,
   lockAccount,
   provesEmail,
@@ -20,7 +21,7 @@ import type { Person, Proof } from './prove.ts'
 import type { Provider } from './providers.ts'
 import { resumeSession } from './resume-session.ts'
 import type { Settings } from './settings.ts'
-import { storeTokens } from './stored-tokens.ts'
+import { encryptTokensOf } from './stored-tokens.ts'
 import { forgetUnlinked } from './unlinked.ts'
 
 /** Clocks of the provider and of this server differ. */
@@ -48,11 +49,14 @@ export function finish(proof: Proof, finishing: Finishing): Promise<Finished> {
 async function signIn(proof: Proof, { flow, provider, context, settings }: Finishing): Promise<Finished> {
   const { person, tokens, acr } = proof
   const now = context.config.now()
-  const { secondFactors } = context
+  const { secondFactors, database } = context
+  const newUserId = crypto.randomUUID()
+  const findUserId = async () => (await findUser(database.db, { person, provider })) ?? newUserId
+  const storeTokens = await encryptTokensOf(tokens, { provider, context, findUserId })
   const account = await context.change(async (trx, record) => {
-    const found = await findOrCreateAccount(trx, record, { person, provider, secondFactors, now })
+    const found = await findOrCreateAccount(trx, record, { person, provider, secondFactors, newUserId, now })
     await lockAccount(trx, found)
-    await storeTokens(found, tokens, { provider, context, db: trx })
+    await storeTokens(found, trx)
     return found
   })
   const { userId } = account
@@ -76,6 +80,7 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
   const caller = await resumeSession(flow, context)
   const { userId } = caller.identity
   const now = context.config.now()
+  const storeTokens = await encryptTokensOf(tokens, { provider, context, findUserId: async () => userId })
   const work = async (trx: AuthTransaction, record: RecordEvent) => {
     await requireSecondFactor(caller, trx)
     const known = await findAccount(trx, { provider, ...person })
@@ -84,7 +89,7 @@ async function link(proof: Proof, { flow, provider, context, settings }: Finishi
     await forgetUnlinked(trx, { userId, provider: provider.id })
     const linked = known ?? (await insertAccount(trx, record, { userId, person, provider, now }))
     // Inside the transaction: a failure after it would lose the session's new credentials.
-    await storeTokens(linked, tokens, { provider, context, db: trx })
+    await storeTokens(linked, trx)
   }
   const { cookies } = await renewSession(caller, { cause: 'factor-added', work })
   sendNotice({ kind: 'account-linked', provider: provider.id }, { userId, context, settings })

@@ -32,24 +32,36 @@ export interface StoredTokens {
 interface Storing {
   readonly provider: Provider
   readonly context: EndpointContext
-  readonly db: AuthKysely
+  /** Returns the user who will probably own the account. */
+  readonly findUserId: () => Promise<string>
 }
 
-/** Stores the tokens of an account, encrypted; without keys, it stores nothing. */
-export async function storeTokens(
-  { id: accountId, userId }: LinkedAccount,
+/**
+ * Encrypts the tokens of an account. Call it before a transaction: encryption ends the turn of the event
+ * loop, and a write of the app's own SQLite client would meet the transaction. Without keys, nothing is
+ * stored.
+ * @returns a function that stores them in a transaction
+ */
+export async function encryptTokensOf(
   tokens: TokenEndpointResponse,
-  { provider, context, db }: Storing,
-): Promise<void> {
+  { provider, context, findUserId }: Storing,
+): Promise<(account: LinkedAccount, db: AuthKysely) => Promise<void>> {
   const { encryptionKeys, config } = context
-  if (encryptionKeys === null) return
-  const update = await encryptTokens(tokens, { userId, provider, encryptionKeys }, config.now())
-  await withOwnTables(db)
-    .insertInto('oauthToken')
-    .values({ refreshToken: null, scope: '', ...update, accountId })
-    // Some providers return a refresh token at the first sign-in only.
-    .onConflict((conflict) => conflict.column('accountId').doUpdateSet(update))
-    .execute()
+  if (encryptionKeys === null) return async () => {}
+  const now = config.now()
+  const encryptFor = (userId: string) => encryptTokens(tokens, { userId, provider, encryptionKeys }, now)
+  const expectedId = await findUserId()
+  const expected = await encryptFor(expectedId)
+  return async ({ id: accountId, userId }, db) => {
+    // Another sign-in may have given the account to another user meanwhile.
+    const update = userId === expectedId ? expected : await encryptFor(userId)
+    await withOwnTables(db)
+      .insertInto('oauthToken')
+      .values({ refreshToken: null, scope: '', ...update, accountId })
+      // Some providers return a refresh token at the first sign-in only.
+      .onConflict((conflict) => conflict.column('accountId').doUpdateSet(update))
+      .execute()
+  }
 }
 
 /** Replaces the tokens of an account after a refresh, unless a sign-in has stored others meanwhile. */

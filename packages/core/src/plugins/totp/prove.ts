@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { Secret, TOTP } from 'otpauth'
 import type * as z from 'zod/mini'
+import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import type { EncryptionKeys } from '../../keys/encryption-keys.ts'
@@ -72,11 +73,16 @@ export async function proveCode(
     ...(isTotp ? ([[`totp:${userId}`, limits.account]] as const) : []),
   ] as const
   for (const [key, limit] of attempts) await context.limit(key, limit)
+  const decrypted = isTotp ? await readApp(userId, context) : null
   const proved = await context.change(async (trx, record) => {
     await lockUsers(trx, [userId])
     const app = await findApp(trx, userId)
     if (app === undefined || (app.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
-    const accepts = isTotp ? acceptTotp({ app, code }, trx, context) : useRecoveryCode(trx, userId, code)
+    if (decrypted !== null && decrypted.stored !== app.secret) throw totpError('TOTP_NOT_ENABLED')
+    const accepts =
+      decrypted === null
+        ? useRecoveryCode(trx, userId, code)
+        : acceptTotp({ app, code, secret: decrypted.secret }, trx, context)
     if (await accepts) return app
     const { address, config } = context
     record({ type: 'sign-in.failed', at: config.now(), userId, reason: 'CODE_INVALID', address })
@@ -98,19 +104,32 @@ export async function requireProvedApp(trx: AuthTransaction, { userId, secret }:
 
 type App = Selectable<TotpTables['totp']>
 
-function findApp(trx: AuthTransaction, userId: string): Promise<App | undefined> {
-  const apps = withOwnTables(trx).selectFrom('totp').selectAll()
+function findApp(db: AuthKysely, userId: string): Promise<App | undefined> {
+  const apps = withOwnTables(db).selectFrom('totp').selectAll()
   return apps.where('userId', '=', userId).executeTakeFirst()
+}
+
+/**
+ * Returns the secret of the app, as stored and decrypted. Call it before a transaction: decryption ends the
+ * turn of the event loop, and a write of the app's own SQLite client would meet the transaction.
+ * @throws EndpointError `TOTP_NOT_ENABLED`
+ */
+async function readApp(
+  userId: string,
+  context: EndpointContext,
+): Promise<{ readonly stored: string; readonly secret: string }> {
+  const stored = (await findApp(context.database.db, userId))?.secret
+  if (stored === undefined) throw totpError('TOTP_NOT_ENABLED')
+  return { stored, secret: await requireEncryptionKeys(context).decrypt(stored, ownerOf(userId)) }
 }
 
 /** Compares with the secret, and remembers the step: no code of this or an earlier one is accepted again. */
 async function acceptTotp(
-  { app, code }: Pick<Proof, 'code'> & { app: App },
+  { app, code, secret }: Pick<Proof, 'code'> & { app: App; secret: string },
   trx: AuthTransaction,
   context: EndpointContext,
 ): Promise<boolean> {
   const { userId, lastStep } = app
-  const secret = await requireEncryptionKeys(context).decrypt(app.secret, ownerOf(userId))
   const timestamp = context.config.now().getTime()
   const delta = totpOf(secret).validate({ token: code, timestamp, window: WINDOW })
   if (delta === null) return false

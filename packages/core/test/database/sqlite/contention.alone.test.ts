@@ -1,19 +1,28 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { SessionCookie } from '@sallyport/core'
-import { commit, createSession } from '@sallyport/core/auth'
+import { commit, createAuth, createSession } from '@sallyport/core/auth'
+import { oauth } from '@sallyport/core/plugins/oauth'
+import { totp } from '@sallyport/core/plugins/totp'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth } from '@sallyport/core/testing'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { replaceCredentials } from '../../../src/lifecycle/replace-credentials.ts'
+import { newPerson, openBrowser } from '../../plugins/oauth/browser.ts'
+import { startLocalProvider } from '../../plugins/oauth/local-provider.ts'
+import { CLIENT } from '../../plugins/oauth/oidc-server.ts'
 import { startFixture } from '../../support/child-process.ts'
 import { parseSessionCookie } from '../../support/session-cookie.ts'
 import { SQLITE_CLIENTS } from '../../support/sqlite-clients.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
+import { totpCode } from '../../support/totp-code.ts'
 
 const directory = temporaryDirectory()
-const { config, close } = await createTestAuth()
+const acme = await startLocalProvider()
+const { config, definition, close } = await createTestAuth({
+  plugins: [totp({ issuer: 'Test' }), oauth({ providers: { acme: { ...CLIENT, issuer: acme.issuer } } })],
+})
 afterAll(close)
 const LIMIT = { points: 150, duration: 3600 }
 /** The tests are about what is read and stored, on a machine of any speed. */
@@ -115,6 +124,41 @@ test.each(Object.entries(SQLITE_CLIENTS))(
       }
     }
     await Promise.all([signIn(), write()])
+  },
+)
+
+test.each(Object.entries(SQLITE_CLIENTS))(
+  '%s: such a write finds no open transaction that encrypts tokens of a provider or decrypts the secret of an app',
+  async (name, open) => {
+    const app = open(join(directory, `${name.replace('/', '-')}-encrypted.db`))
+    onTestFinished(app.close)
+    await app.run('pragma journal_mode = wal')
+    const database = await openSqlite({ client: app.client })
+    onTestFinished(database.close)
+    await app.run('create table note (text)')
+    const auth = await createAuth(definition, database, { pruneEverySeconds: 0 })
+    onTestFinished(auth.close)
+    let isDone = false
+    async function signIn() {
+      for (let sessions = 0; sessions < 5; sessions++) {
+        acme.person = newPerson()
+        const browser = openBrowser(auth)
+        for (const purpose of ['signInOauth', 'linkAccount'] as const)
+          expect((await browser.go(purpose)).page).toBe('/home')
+        const { secret } = (await browser.call('enableTotp')).body
+        const code = totpCode(secret, { clock: config })
+        expect((await browser.call('confirmTotp', { code })).status).toBe('200')
+      }
+      isDone = true
+    }
+    async function write() {
+      while (!isDone) {
+        await app.run("insert into note values ('a')")
+        await nextTurn()
+      }
+    }
+    await Promise.all([signIn(), write()])
+    expect(await app.rows('select count(*) as count from "oauthToken"')).toMatchObject([{ count: 5 }])
   },
 )
 

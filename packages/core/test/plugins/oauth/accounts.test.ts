@@ -1,5 +1,5 @@
 import { createAuth } from '@sallyport/core/auth'
-import { sql } from 'kysely'
+import { type PluginTransformQueryArgs, sql } from 'kysely'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { withOwnTables } from '../../../src/plugins/oauth/tables.ts'
 import { APP_LINK } from '../../support/every-plugin.ts'
@@ -15,28 +15,32 @@ const { auth, open, emails } = await createOauthAuth({
   redirects: [APP_LINK],
 })
 
-/** A change in another browser while the tokens of a sign-in are encrypted. It waits for that transaction. */
+/** A change in another browser while the tokens of a sign-in are stored. It waits for that transaction. */
 let meanwhile: (() => Promise<unknown>) | null = null
-const { encryptionKeys } = auth.definition
+const storesTokens = ({ node }: PluginTransformQueryArgs) =>
+  node.kind === 'InsertQueryNode' && node.into?.table.identifier.name === 'oauthToken'
+const storing = new WeakSet<object>()
 const interrupted = await createAuth(
+  auth.definition,
   {
-    ...auth.definition,
-    encryptionKeys: encryptionKeys && {
-      ...encryptionKeys,
-      async encrypt(...secret) {
-        const happening = meanwhile
-        meanwhile = null
-        if (happening !== null) {
-          const begin = vi.spyOn(auth.database.db, 'transaction')
-          void happening()
-          await until(() => begin.mock.calls.length > 0)
-          begin.mockRestore()
-        }
-        return encryptionKeys.encrypt(...secret)
+    ...auth.database,
+    db: auth.database.db.withPlugin({
+      transformQuery(query) {
+        if (storesTokens(query)) storing.add(query.queryId)
+        return query.node
       },
-    },
+      async transformResult({ queryId, result }) {
+        const happening = storing.has(queryId) ? meanwhile : null
+        if (happening === null) return result
+        meanwhile = null
+        const begin = vi.spyOn(auth.database.db, 'transaction')
+        void happening()
+        await until(() => begin.mock.calls.length > 0)
+        begin.mockRestore()
+        return result
+      },
+    }),
   },
-  auth.database,
   { pruneEverySeconds: 0 },
 )
 

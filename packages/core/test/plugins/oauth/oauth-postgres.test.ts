@@ -106,7 +106,12 @@ describe('two first sign-ins of one person at once', () => {
     acme.person = person
     const pages = await signInTwice((trx) => sql`lock table "user" in exclusive mode`.execute(trx))
     expect(pages).toEqual(['/home', '/home'])
-    expect(await usersOf(person.email)).toHaveLength(1)
+    const [user, ...others] = await usersOf(person.email)
+    expect(others).toEqual([])
+    // They are encrypted for the user of the first one.
+    const query = { userId: user?.id ?? '', provider: 'acme', database: auth.database }
+    const token = await plugin.getProviderToken({ ...query, encryptionKeys: definition.encryptionKeys })
+    expect(token.accessToken).toEqual(expect.any(String))
   })
 
   test('link one account to the user with the email, and both succeed', async () => {

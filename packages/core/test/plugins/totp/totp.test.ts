@@ -1,9 +1,10 @@
 import { createAuth } from '@sallyport/core/auth'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { withOwnTables } from '../../../src/plugins/totp/tables.ts'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { eventually } from '../../support/eventually.ts'
 import { insertLink } from '../../support/insert-link.ts'
-import type { Browser } from '../../support/open-browser.ts'
+import { type Browser, openBrowser } from '../../support/open-browser.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { createTotpAuth } from './browser.ts'
 
@@ -43,6 +44,24 @@ test('an auth server without encryption keys does not start', async () => {
   await expect(createAuth(definition, auth.database, { pruneEverySeconds: 0 })).rejects.toThrow(
     /ENCRYPTION_KEYS is not set, and totp needs it/,
   )
+})
+
+test('a code of an app that is replaced while its secret is decrypted is rejected', async () => {
+  const { encryptionKeys } = auth.definition
+  const replacing = encryptionKeys && {
+    ...encryptionKeys,
+    async decrypt(...stored: Parameters<typeof encryptionKeys.decrypt>) {
+      const text = await encryptionKeys.decrypt(...stored)
+      const apps = withOwnTables(auth.db).updateTable('totp').set({ secret: 'another' })
+      await apps.where('userId', '=', user.userId).execute()
+      return text
+    },
+  }
+  const definition = { ...auth.definition, encryptionKeys: replacing }
+  const server = await createAuth(definition, auth.database, { pruneEverySeconds: 0 })
+  const { token: challenge } = await challengeOf(open())
+  const { status } = await openBrowser(server).call('signInTotp', { challenge, code: nextCode() })
+  expect(status).toBe('409 TOTP_NOT_ENABLED')
 })
 
 describe('setting up', () => {
