@@ -34,6 +34,17 @@ export function isRateLimited(error: unknown): boolean {
   return isAuthError(error) && error.reason === 'RATE_LIMITED'
 }
 
+/**
+ * Returns a handler of errors that gives an attempt back if the database is unavailable. Only for an attempt
+ * whose proof was right, or that has no proof: otherwise an outage would allow any number of guesses.
+ */
+export function giveBackInOutage(giveBack: () => Promise<void>): (error: unknown) => Promise<never> {
+  return async (error) => {
+    if (isAuthError(error) && error.reason === 'SESSIONS_UNAVAILABLE') await giveBack()
+    throw error
+  }
+}
+
 /** Consumes an attempt. Returns false over the limit, for responses that must not reveal it. */
 export async function isAllowed(context: EndpointContext, key: string, limit: RateLimit): Promise<boolean> {
   try {
@@ -45,15 +56,38 @@ export async function isAllowed(context: EndpointContext, key: string, limit: Ra
   }
 }
 
+interface EmailLimits {
+  readonly purpose: string
+  readonly limits: { readonly email: RateLimit; readonly mailbox: RateLimit }
+}
+
 /** Does the same for an email: by mailbox and the client's network, then by mailbox alone. */
 export async function isEmailAllowed(
   context: EndpointContext,
   email: string,
-  { purpose, limits }: { purpose: string; limits: { email: RateLimit; mailbox: RateLimit } },
+  options: EmailLimits,
 ): Promise<boolean> {
+  const [ofNetwork, ofMailbox] = await emailAttempts(context, email, options)
+  return (await isAllowed(context, ...ofNetwork)) && (await isAllowed(context, ...ofMailbox))
+}
+
+/** Gives back what an email has used that wasn't sent. */
+export async function giveBackEmail(
+  context: EndpointContext,
+  email: string,
+  options: EmailLimits,
+): Promise<void> {
+  for (const attempt of await emailAttempts(context, email, options)) await context.giveBack(...attempt)
+}
+
+async function emailAttempts(
+  { address }: EndpointContext,
+  email: string,
+  { purpose, limits }: EmailLimits,
+): Promise<readonly [ofNetwork: [string, RateLimit], ofMailbox: [string, RateLimit]]> {
   const mailbox = await hashSecret(email)
-  return (
-    (await isAllowed(context, `${purpose}:${clientNetwork(context.address)}:${mailbox}`, limits.email)) &&
-    (await isAllowed(context, `${purpose}:${mailbox}`, limits.mailbox))
-  )
+  return [
+    [`${purpose}:${clientNetwork(address)}:${mailbox}`, limits.email],
+    [`${purpose}:${mailbox}`, limits.mailbox],
+  ]
 }

@@ -1,13 +1,13 @@
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { giveBackAddress, limitAddress } from '../../endpoints/limit-address.ts'
-import { isAllowed, isEmailAllowed } from '../internal.ts'
+import { giveBackEmail, isAllowed, isEmailAllowed } from '../internal.ts'
 import type { EmailCodeLimits } from './settings.ts'
 
-const PURPOSE = 'email-code:address'
+const PURPOSES = { address: 'email-code:address', email: 'email-code' } as const
 
 /** Limits requests and codes by the client's address. @throws AuthError `RATE_LIMITED` */
 export function countAddress(context: EndpointContext, { address }: EmailCodeLimits): Promise<void> {
-  return limitAddress(context, PURPOSE, address)
+  return limitAddress(context, PURPOSES.address, address)
 }
 
 /** Gives back what a code and its request have used. The request of a known browser wasn't counted. */
@@ -16,17 +16,34 @@ export async function giveBackAttempt(
   context: EndpointContext,
   { address }: EmailCodeLimits,
 ): Promise<void> {
-  await giveBackAddress(context, PURPOSE, address)
-  if (isCounted) await giveBackAddress(context, PURPOSE, address)
+  await giveBackAddress(context, PURPOSES.address, address)
+  if (isCounted) await giveBackAddress(context, PURPOSES.address, address)
+}
+
+interface RequestedEmail {
+  readonly email: string
+  /** Others can't use up the budget of a known browser. */
+  readonly browser: string | null
 }
 
 /** Returns whether an email may be sent. If not, respond as if it was: a 429 reveals others' requests. */
 export function countEmail(
-  { email, browser }: { email: string; browser: string | null },
+  { email, browser }: RequestedEmail,
   context: EndpointContext,
   limits: EmailCodeLimits,
 ): Promise<boolean> {
-  // Others can't use up the budget of a known browser.
-  if (browser !== null) return isAllowed(context, `email-code:browser:${browser}`, limits.email)
-  return isEmailAllowed(context, email, { purpose: 'email-code', limits })
+  if (browser !== null) return isAllowed(context, keyOf(browser), limits.email)
+  return isEmailAllowed(context, email, { purpose: PURPOSES.email, limits })
 }
+
+/** Gives back an email that wasn't sent. */
+export function giveBackRequest(
+  { email, browser }: RequestedEmail,
+  context: EndpointContext,
+  limits: EmailCodeLimits,
+): Promise<void> {
+  if (browser !== null) return context.giveBack(keyOf(browser), limits.email)
+  return giveBackEmail(context, email, { purpose: PURPOSES.email, limits })
+}
+
+const keyOf = (browser: string) => `${PURPOSES.email}:browser:${browser}`

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { ENDPOINTS } from '../../protocol.ts'
-import { emailAddress } from '../internal.ts'
-import { countAddress, countEmail } from './attempts.ts'
+import { emailAddress, giveBackInOutage } from '../internal.ts'
+import { countAddress, countEmail, giveBackRequest } from './attempts.ts'
 import { groupCode } from './code.ts'
 import { signedInBrowsers } from './known-browser.ts'
 import { bindingCookie, createPendingCode, insertPendingCode, LIFETIME_SECONDS } from './pending-code.ts'
@@ -44,11 +44,16 @@ export function requestEmailCode(settings: Settings): Endpoint<{ email: string }
       const now = config.now()
       const pending = createPendingCode(now)
       const hasCode = isSent && (user !== null || signUp)
-      await context.change(async (trx, record) => {
-        const request = { email, isSent: hasCode, isCounted: browser === null }
-        await insertPendingCode(trx, { ...pending, ...request })
-        record({ type: 'email-code:requested', userId: user?.id ?? null, actorId: null, at: now })
-      })
+      const giveBack = async () => {
+        if (isSent) await giveBackRequest({ email, browser }, context, limits)
+      }
+      await context
+        .change(async (trx, record) => {
+          const request = { email, isSent: hasCode, isCounted: browser === null }
+          await insertPendingCode(trx, { ...pending, ...request })
+          record({ type: 'email-code:requested', userId: user?.id ?? null, actorId: null, at: now })
+        })
+        .catch(giveBackInOutage(giveBack))
       const { secret, token, expiresAt } = pending
       const code = groupCode(pending.code)
       if (isSent)

@@ -6,7 +6,7 @@ import { tokens } from '../../endpoints/plain-schemas.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { AuthError, isAuthError } from '../../protocol/errors.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
-import { emailAddress } from '../internal.ts'
+import { emailAddress, giveBackInOutage } from '../internal.ts'
 import { findPasswordAccount, requirePassword, setPassword } from './accounts.ts'
 import { countSignIn } from './attempts.ts'
 import { givenPassword, hashPassword, isOutdated, verifyPassword } from './password.ts'
@@ -43,7 +43,11 @@ export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResp
       const email = usernames ? await emailOf(name, database.db) : name
       const { requester, giveBack } = await countSignIn({ name, email }, context, limits)
       const now = config.now()
-      const account = await findPasswordAccount(database.db, { column: 'user.email', value: email, now })
+      const account = await findPasswordAccount(database.db, {
+        column: 'user.email',
+        value: email,
+        now,
+      }).catch(giveBackInOutage(giveBack))
       const isRight = await verifyPassword(password, account?.password ?? null, { requester, others })
       if (account === null || !isRight)
         throw await recordFailure(account?.userId ?? null, 'INVALID_CREDENTIALS', context)
@@ -71,7 +75,7 @@ export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResp
         const isWrong = isEndpointError(error) && error.code === 'INVALID_CREDENTIALS'
         if (isWrong) throw await recordFailure(userId, 'INVALID_CREDENTIALS', context)
         if (isAuthError(error) && error.reason === 'FACTOR_REQUIRED') await giveBack()
-        throw error
+        return giveBackInOutage(giveBack)(error)
       })
       await giveBack()
       return session

@@ -3,6 +3,7 @@ import { base64url } from 'jose'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import type { AuthorizedContext, EndpointContext } from '../../endpoints/endpoint.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
+import { giveBackInOutage } from '../internal.ts'
 import { countAttempt } from './attempts.ts'
 import { type Purpose, readChallenge, useChallenge } from './challenges.ts'
 import type { PasskeyAssertion } from './responses.ts'
@@ -33,17 +34,22 @@ export async function provePasskey(
   const verified = await verify(assertion, { challenge, purpose, passkey }, context, settings)
   const isExpected = passkey !== null && (userId ?? passkey.userId) === passkey.userId
   const at = context.config.now()
-  const proved = await context.change(async (trx, record) => {
-    await useChallenge(trx, { challenge, purpose }, context)
-    if (isExpected && typeof verified === 'number') {
-      const use = { passkey, counter: verified, at }
-      if (await acceptCounter(use, trx, record)) return passkey
-    }
-    const { address } = context
-    const owner = passkey?.userId ?? null
-    record({ type: 'sign-in.failed', at, userId: owner, reason: 'INVALID_CREDENTIALS', address })
-    return null
-  })
+  const giveBackRight = async () => {
+    if (isExpected && typeof verified === 'number') await giveBack()
+  }
+  const proved = await context
+    .change(async (trx, record) => {
+      await useChallenge(trx, { challenge, purpose }, context)
+      if (isExpected && typeof verified === 'number') {
+        const use = { passkey, counter: verified, at }
+        if (await acceptCounter(use, trx, record)) return passkey
+      }
+      const { address } = context
+      const owner = passkey?.userId ?? null
+      record({ type: 'sign-in.failed', at, userId: owner, reason: 'INVALID_CREDENTIALS', address })
+      return null
+    })
+    .catch(giveBackInOutage(giveBackRight))
   if (proved === null) throw passkeyError('PASSKEY_INVALID', { cause: verified })
   await giveBack()
   return proved

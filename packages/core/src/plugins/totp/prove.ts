@@ -8,7 +8,7 @@ import type { EncryptionKeys } from '../../keys/encryption-keys.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import { clientNetwork } from '../../request/address.ts'
-import { typedCode } from '../internal.ts'
+import { giveBackInOutage, typedCode } from '../internal.ts'
 import { useRecoveryCode } from './recovery-codes.ts'
 import { type Settings, totpError } from './settings.ts'
 import { type TotpTables, withOwnTables } from './tables.ts'
@@ -73,23 +73,29 @@ export async function proveCode(
     ...(isTotp ? ([[`totp:${userId}`, limits.account]] as const) : []),
   ] as const
   for (const [key, limit] of attempts) await context.limit(key, limit)
-  const decrypted = isTotp ? await readApp(userId, context) : null
-  const proved = await context.change(async (trx, record) => {
-    await lockUsers(trx, [userId])
-    const app = await findApp(trx, userId)
-    if (app === undefined || (app.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
-    if (decrypted !== null && decrypted.stored !== app.secret) throw totpError('TOTP_NOT_ENABLED')
-    const accepts =
-      decrypted === null
-        ? useRecoveryCode(trx, userId, code)
-        : acceptTotp({ app, code, secret: decrypted.secret }, trx, context)
-    if (await accepts) return app
-    const { address, config } = context
-    record({ type: 'sign-in.failed', at: config.now(), userId, reason: 'CODE_INVALID', address })
-    return null
-  })
+  const giveBack = async () => {
+    for (const [key, limit] of attempts) await context.giveBack(key, limit)
+  }
+  const match = isTotp ? await matchCode({ userId, code }, context) : null
+  const giveBackRight = async () => {
+    if (match?.step !== null) await giveBack()
+  }
+  const proved = await context
+    .change(async (trx, record) => {
+      await lockUsers(trx, [userId])
+      const app = await findApp(trx, userId)
+      if (app === undefined || (app.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
+      if (match !== null && match.secret !== app.secret) throw totpError('TOTP_NOT_ENABLED')
+      const accepts =
+        match === null ? useRecoveryCode(trx, userId, code) : acceptStep(match.step, { app, trx })
+      if (await accepts) return app
+      const { address, config } = context
+      record({ type: 'sign-in.failed', at: config.now(), userId, reason: 'CODE_INVALID', address })
+      return null
+    })
+    .catch(giveBackInOutage(giveBackRight))
   if (proved === null) throw totpError('CODE_INVALID')
-  for (const [key, limit] of attempts) await context.giveBack(key, limit)
+  await giveBack()
   return { userId, method: isTotp ? 'otp' : 'recovery', secret: proved.secret }
 }
 
@@ -109,32 +115,37 @@ function findApp(db: AuthKysely, userId: string): Promise<App | undefined> {
   return apps.where('userId', '=', userId).executeTakeFirst()
 }
 
-/**
- * Returns the secret of the app, as stored and decrypted. Call it before a transaction: decryption ends the
- * turn of the event loop, and a write of the app's own SQLite client would meet the transaction.
- * @throws EndpointError `TOTP_NOT_ENABLED`
- */
-async function readApp(
-  userId: string,
-  context: EndpointContext,
-): Promise<{ readonly stored: string; readonly secret: string }> {
-  const stored = (await findApp(context.database.db, userId))?.secret
-  if (stored === undefined) throw totpError('TOTP_NOT_ENABLED')
-  return { stored, secret: await requireEncryptionKeys(context).decrypt(stored, ownerOf(userId)) }
+interface Match {
+  /** The secret with which the code was compared, as stored. */
+  readonly secret: string
+  /** The step of the code; null if it is wrong. */
+  readonly step: number | null
 }
 
-/** Compares with the secret, and remembers the step: no code of this or an earlier one is accepted again. */
-async function acceptTotp(
-  { app, code, secret }: Pick<Proof, 'code'> & { app: App; secret: string },
-  trx: AuthTransaction,
+/**
+ * Compares a code with the secret of the app. Call it before a transaction: decryption ends the turn of the
+ * event loop, and a write of the app's own SQLite client would meet the transaction.
+ * @throws EndpointError `TOTP_NOT_ENABLED`
+ */
+async function matchCode(
+  { userId, code }: Pick<Proof, 'userId' | 'code'>,
   context: EndpointContext,
-): Promise<boolean> {
-  const { userId, lastStep } = app
+): Promise<Match> {
+  const secret = (await findApp(context.database.db, userId))?.secret
+  if (secret === undefined) throw totpError('TOTP_NOT_ENABLED')
+  const decrypted = await requireEncryptionKeys(context).decrypt(secret, ownerOf(userId))
   const timestamp = context.config.now().getTime()
-  const delta = totpOf(secret).validate({ token: code, timestamp, window: WINDOW })
-  if (delta === null) return false
-  const step = Math.floor(timestamp / 1000 / PERIOD_SECONDS) + delta
-  if (step <= lastStep) return false
+  const delta = totpOf(decrypted).validate({ token: code, timestamp, window: WINDOW })
+  const step = delta === null ? null : Math.floor(timestamp / 1000 / PERIOD_SECONDS) + delta
+  return { secret, step }
+}
+
+/** Remembers the step of a right code: no code of this or an earlier one is accepted again. */
+async function acceptStep(
+  step: number | null,
+  { app: { userId, lastStep }, trx }: { app: App; trx: AuthTransaction },
+): Promise<boolean> {
+  if (step === null || step <= lastStep) return false
   const apps = withOwnTables(trx).updateTable('totp').set({ lastStep: step })
   await apps.where('userId', '=', userId).execute()
   return true
