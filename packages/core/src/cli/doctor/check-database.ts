@@ -1,4 +1,5 @@
 import { type Dialect, Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
+import { checkPrimaryRow } from '../../database/postgres/drivers/primary.ts'
 import { columnsOf } from '../../database/schema/columns.ts'
 import { expectedOfDatabase } from '../../database/schema/expected.ts'
 import { inspect, type Problem } from '../../database/schema/inspect.ts'
@@ -44,7 +45,10 @@ async function inspectOpening(
   return problems
 }
 
-/** Returns what is wrong with our own tables. Never creates or changes anything. */
+/**
+ * Returns what is wrong with our own tables. Never creates or changes anything.
+ * @throws Error if the server is in recovery: an app can't use it
+ */
 export async function checkDatabase(
   url: string,
   { plugins, schema = INTERNAL_SCHEMA }: { plugins: readonly AuthPlugin[]; schema?: string | undefined },
@@ -55,6 +59,10 @@ export async function checkDatabase(
   }
   const db = new Kysely<unknown>({ dialect: await connect(url) })
   try {
+    if (internal.engine === 'postgres') {
+      const query = sql<{ standby: boolean }>`select pg_is_in_recovery() as standby`
+      checkPrimaryRow((await query.execute(db)).rows[0])
+    }
     const pluginTables = await recordTables(plugins, internal.engine)
     const migrates = await isMigrated(db, internal)
     return await inspect(

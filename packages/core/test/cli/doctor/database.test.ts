@@ -1,8 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { openPostgres } from '@sallyport/core/postgres'
+import pg from 'pg'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { databaseKinds } from '../../support/database-kinds.ts'
+import { demote } from '../../support/demote.ts'
+import { startPostgres } from '../../support/embedded-postgres.ts'
 import { hostSallyport } from '../../support/host-sallyport.ts'
+import { PATIENT } from '../../support/postgres.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { writeApp } from '../../support/write-app.ts'
 
@@ -95,4 +100,22 @@ test('an unreadable file stays as it is', async () => {
   const { code } = await doctor(['--database', path])
   expect(code).toBe(1)
   expect(readFileSync(path, 'utf8')).toMatch(/^not a database/)
+})
+
+test('sallyport doctor --database rejects a standby', async () => {
+  const server = await startPostgres()
+  onTestFinished(() => server.stop())
+  const url = await server.createDatabase('app')
+  await (await openPostgres(url, PATIENT)).close()
+  expect((await doctor(['--database', url])).stdout).toBe(OK)
+  const hand = new pg.Pool({ connectionString: url, max: 1 })
+  hand.on('error', () => {})
+  onTestFinished(() => hand.end())
+  await demote(server, hand)
+  const { code, stdout } = await doctor(['--database', url])
+  expect({ code, stdout }).toEqual({
+    code: 1,
+    stdout:
+      'failed  database       The server is in recovery, so its data is stale. Connect to the primary.\n',
+  })
 })

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { neon } from '@neondatabase/serverless'
 import { ConfigurationError, type SessionKey } from '@sallyport/core'
 import { emailPassword } from '@sallyport/core/plugins/email-password'
@@ -11,7 +9,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { migratePlugins } from '../../../../src/database/schema/prepare-tables.ts'
 import { failureCode } from '../../../../src/events/failure-code.ts'
 import { postgresKind } from '../../../support/database-kinds.ts'
-import { type PostgresServer, startPostgres } from '../../../support/embedded-postgres.ts'
+import { demote } from '../../../support/demote.ts'
+import { startPostgres } from '../../../support/embedded-postgres.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { startNeonHttpStub } from '../../../support/neon-http-stub.ts'
 import { PGBOUNCER, startPgBouncer } from '../../../support/pgbouncer.ts'
@@ -291,20 +290,6 @@ test('a transaction that gets no connection of `postgres` is 503, and is rolled 
   await rename('next')
   expect(await database.rows('select distinct name from "user"')).toEqual([{ name: 'next' }])
 })
-
-/** Makes a primary a standby, at the same address. */
-async function demote(server: PostgresServer, hand: pg.Pool): Promise<void> {
-  const { rows } = await hand.query('show data_directory')
-  await server.crash()
-  writeFileSync(join(rows[0].data_directory, 'standby.signal'), '')
-  void server.start().catch(() => {})
-  await until(() =>
-    hand.query('select id from session').then(
-      () => true,
-      () => false,
-    ),
-  )
-}
 
 describe('a server in recovery', () => {
   test.skipIf(PGBOUNCER === null)('is rejected behind a pooler, whose connections outlive it', async () => {
