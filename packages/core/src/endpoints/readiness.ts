@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AuthConfig } from '../config.ts'
+import { MAX_SKEW_MS, readClockSkew } from '../database/clock-skew.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { requireFile } from '../database/watch-file.ts'
 import type { FailureCode } from '../events/failure.ts'
@@ -17,7 +18,6 @@ export type Readiness = Readonly<Record<Part, 'ok' | FailureCode>>
 const SHARED_MS = 1_000
 /** Some checks may never end, such as one whose connection was lost. */
 const MAX_JOINED_MS = 30_000
-const MAX_SKEW_MS = 30_000
 
 /** Creates a check of every part. Callers within a second share one. */
 export function createReadiness(
@@ -135,13 +135,7 @@ function checkFeed({ revocations }: SessionDatabase): void {
 
 /** With another clock than the other nodes', this one would end sessions too early or too late. */
 async function checkClock({ db, locks }: SessionDatabase): Promise<void> {
-  const milliseconds =
-    locks.sql.engine === 'sqlite'
-      ? sql<number>`(julianday('now') - 2440587.5) * 86400000`
-      : sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`
-  const { rows } = await sql<{ now: number }>`select ${milliseconds} as now`.execute(db)
-  // Not the clock of the configuration, which is for tests.
-  const skewMs = Math.round(Date.now() - Number(rows[0]?.now))
+  const skewMs = await readClockSkew(db, locks.sql.engine)
   if (Math.abs(skewMs) > MAX_SKEW_MS)
     throw new Fault('CLOCK_SKEW', `The clock differs from the database's by ${skewMs} ms`)
 }

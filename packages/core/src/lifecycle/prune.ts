@@ -1,3 +1,4 @@
+import { pruningTime } from '../database/clock-skew.ts'
 import { type AnyDatabase, toSessionDatabase } from '../database/database.ts'
 import { LOG_RETENTION_MS } from '../database/schema/revocation-log.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
@@ -41,9 +42,10 @@ const DAY_MS = 24 * 60 * 60 * 1000
  */
 export async function prune(given: AnyDatabase, options: PruneOptions): Promise<PruneReport> {
   const database = toSessionDatabase(given)
-  const { now, tables = [], onProgress } = options
+  const { tables = [], onProgress } = options
   const auditDays = requireAuditDays(options.auditDays ?? 365)
   const batchSize = requirePositive('batchSize', options.batchSize ?? 500, MAX_PRUNE_BATCH)
+  const now = await pruningTime(options.now, database.db, database.types.engine)
   const report: Record<string, number> = {}
 
   async function inBatches(table: string, removeBatch: () => Promise<number>): Promise<void> {

@@ -150,6 +150,16 @@ describe('sessions', () => {
   })
 })
 
+test('a process whose clock is ahead deletes only what has expired by the clock of the database', async () => {
+  const real = Date.now()
+  const [alive] = await addSessions(1, new Date(real + 60 * 60 * 1000))
+  await addSessions(1, new Date(real - 60 * 60 * 1000))
+  vi.useFakeTimers({ toFake: ['Date'], now: real + DAY_MS })
+  onTestFinished(() => void vi.useRealTimers())
+  expect(await run({ now: new Date() })).toMatchObject({ session: 1 })
+  expect(await idsOf('session')).toEqual([alive])
+})
+
 describe('records in audit', () => {
   test.each([
     ['a year', undefined, 365],

@@ -1,3 +1,4 @@
+import { pruningTime } from '../../database/clock-skew.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { limitAddress } from '../../endpoints/limit-address.ts'
@@ -30,7 +31,7 @@ export function signInAnonymous({ limits, pruneAfterDays }: Settings): Endpoint<
       if (pruneAfterDays !== undefined)
         later(async () => {
           if ((await database.limits.consume('anonymous:prune', PRUNING)) !== null) return
-          const now = config.now()
+          const now = await pruningTime(config.now(), database.db, database.types.engine)
           const createdBefore = new Date(now.getTime() - pruneAfterDays * DAY_MS)
           await pruneAnonymousUsers({ database, later, createdBefore, now })
         })

@@ -8,7 +8,7 @@ import { passkeys } from '@sallyport/core/plugins/passkeys'
 import { totp } from '@sallyport/core/plugins/totp'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { sql } from 'kysely'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { insertOrganization } from '../../support/insert-organization.ts'
 import { type Browser as AppBrowser, openBrowser } from '../../support/open-browser.ts'
@@ -363,13 +363,14 @@ describe('upgrading with requireVerified', async () => {
 
 describe('pruning', () => {
   const month = 30 * 24 * 3_600
-  let hours = 0
   /** Deletes old users, which a sign-in does at most once a minute. */
-  const prune = async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ++hours * 3_600_000 })
-    await signedIn()
-    vi.useRealTimers()
-  }
+  const prune = () => signedIn()
+  beforeEach(() => {
+    const { consume } = auth.database.limits
+    const limits = vi.spyOn(auth.database.limits, 'consume')
+    limits.mockImplementation(async (key, limit) => (key === 'anonymous:prune' ? null : consume(key, limit)))
+    onTestFinished(() => limits.mockRestore())
+  })
 
   test('deletes users without a session after 30 days, and records it', async () => {
     const { userId } = await signedIn()
@@ -407,6 +408,19 @@ describe('pruning', () => {
     await eventually(async () => expect(await userOf(gone.userId)).toBeUndefined())
     for (const { userId } of [active, changedByHand, upgraded, other, linked, young])
       expect(await userOf(userId)).toBeDefined()
+  })
+
+  test('keeps users whose sessions expire only by a clock that is ahead of the clock of the database', async () => {
+    const gone = await signedIn()
+    auth.clock.advance(month + 1)
+    const { userId } = await signedIn()
+    const aheadSeconds = 2 * month
+    auth.clock.advance(aheadSeconds)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadSeconds * 1000 })
+    onTestFinished(() => void vi.useRealTimers())
+    await prune()
+    await eventually(async () => expect(await userOf(gone.userId)).toBeUndefined())
+    expect(await userOf(userId)).toBeDefined()
   })
 
   test('goes on after users whose deletion fails, and reports why', async () => {
