@@ -12,7 +12,7 @@ import { emailAddress } from '../internal.ts'
 import { CREDENTIAL, usableAccounts } from '../usable-accounts.ts'
 import { newPassword } from './password.ts'
 import type { EmailUser } from './send-email.ts'
-import { emailPasswordError, hashNewPassword, type PasswordRules } from './settings.ts'
+import { emailPasswordError, hashNewPassword, type PasswordRules, wrongPassword } from './settings.ts'
 
 type UserKey = { id: string } | { email: string }
 
@@ -59,7 +59,7 @@ export async function requirePassword(
   { userId, password, now }: Pick<PasswordAccount, 'userId' | 'password'> & { now: Date },
 ): Promise<void> {
   const current = await findPasswordAccount(trx, { column: 'user.id', value: userId, now })
-  if (current?.password !== password) throw emailPasswordError('INVALID_CREDENTIALS')
+  if (current?.password !== password) throw wrongPassword()
 }
 
 export async function hasPassword(userId: string, db: AuthKysely): Promise<boolean> {

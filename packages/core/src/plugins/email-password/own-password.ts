@@ -9,7 +9,7 @@ import { countConfirmation } from './attempts.ts'
 import { deleteOtherDevices, readDevice } from './known-device.ts'
 import { deleteLinks } from './links.ts'
 import { givenPassword, newPassword, verifyPassword } from './password.ts'
-import { hashNewPassword, type Settings } from './settings.ts'
+import { hashNewPassword, type Settings, wrongPassword } from './settings.ts'
 import { recordFailure } from './sign-in.ts'
 
 export interface ChangePasswordInput {
@@ -94,5 +94,6 @@ async function confirmPassword(
   const account = await findPasswordAccount(context.database.db, { column: 'user.id', value: userId, now })
   const isRight = await verifyPassword(password, account?.password ?? null, { requester: 'known', others })
   if (account !== null && isRight) return account
-  throw await recordFailure(userId, 'INVALID_CREDENTIALS', context)
+  await recordFailure(userId, 'INVALID_CREDENTIALS', context)
+  throw wrongPassword()
 }

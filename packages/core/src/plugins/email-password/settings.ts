@@ -1,7 +1,7 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { emit } from '../../events/emit.ts'
 import type { EventListener } from '../../events/event.ts'
-import { rejections } from '../../protocol/endpoint-error.ts'
+import { EndpointError, rejections } from '../../protocol/endpoint-error.ts'
 import { ConfigurationError } from '../../protocol/errors.ts'
 import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { isCommonPassword } from './common-passwords.ts'
@@ -26,6 +26,13 @@ export const EMAIL_PASSWORD_ERRORS = {
 
 export const emailPasswordError: ReturnType<typeof rejections<typeof EMAIL_PASSWORD_ERRORS>> =
   rejections(EMAIL_PASSWORD_ERRORS)
+
+/** Creates the `INVALID_CREDENTIALS` of a signed-in user, who was asked only for the password. */
+export function wrongPassword(): EndpointError {
+  const { INVALID_CREDENTIALS } = EMAIL_PASSWORD_ERRORS
+  const message = 'The password is wrong. Try again.'
+  return new EndpointError({ ...INVALID_CREDENTIALS, code: 'INVALID_CREDENTIALS', message })
+}
 
 export interface ChosenPassword {
   readonly password: string

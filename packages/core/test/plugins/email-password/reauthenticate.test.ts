@@ -158,6 +158,11 @@ describe('rejects', () => {
     expect(await statusOf(reauthenticate())).toBe('401 INVALID_CREDENTIALS')
   })
 
+  test('with a message that names no email, which it does not ask for', async () => {
+    const response = await reauthenticate(ada.cookie, { password: 'wrong password' })
+    expect(await response.json()).toMatchObject({ message: 'The password is wrong. Try again.' })
+  })
+
   test('and records a wrong password', async () => {
     await reauthenticate(ada.cookie, { password: 'wrong password' })
     const records = auth.db

@@ -5,7 +5,7 @@ import { ActionButton } from '../ui/action-button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { NewPassword } from '../ui/new-password.tsx'
-import { Problem, passwordProblem } from '../ui/problem.tsx'
+import { Problem } from '../ui/problem.tsx'
 import { Section } from '../ui/section.tsx'
 import { SuccessMessage } from '../ui/success.tsx'
 
@@ -29,7 +29,7 @@ export function Password() {
           required
         />
         <NewPassword label="New password" name="newPassword" />
-        <Problem error={passwordProblem(change.error)} />
+        <Problem error={change.error} />
         <Flex gap="3" align="center">
           <ActionButton type="submit" isPending={change.isPending}>
             Change password

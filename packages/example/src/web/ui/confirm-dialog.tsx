@@ -9,7 +9,7 @@ import { CodeField } from './code-field.tsx'
 import { ConfirmOtherwise } from './confirm-otherwise.tsx'
 import { Field } from './field.tsx'
 import { Form } from './form.tsx'
-import { Problem, passwordProblem } from './problem.tsx'
+import { Problem } from './problem.tsx'
 
 type Factor = NonNullable<ReturnType<typeof useSensitive>['required']>['factor']
 type Ways = ReturnType<typeof useWaysToSignIn>['data']
@@ -68,7 +68,7 @@ export function ConfirmDialog() {
               required
             />
           )}
-          <Problem error={passwordProblem(error)} />
+          <Problem error={error} />
           <Flex gap="3" justify="end" wrap="wrap">
             {/* A new sign-in starts a fresh session. Without an account, it would lead to another user. */}
             {me?.isAnonymous === false && (

@@ -35,7 +35,3 @@ function messageOf(error: unknown): string {
   if (error instanceof AuthClientError && error.code === 'INVALID_INPUT') return inputMessage(error.fields)
   return isDisconnected(error) ? 'No connection to the server' : error.message
 }
-
-/** Returns the error for {@link Problem} in a form that asks only for a password. */
-export const passwordProblem = (error: Error | null) =>
-  error !== null && 'code' in error && error.code === 'INVALID_CREDENTIALS' ? 'The password is wrong' : error
