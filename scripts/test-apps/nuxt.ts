@@ -1,6 +1,7 @@
 import type { App } from './app.ts'
 import { guideApp } from './guide-app.ts'
 import { guideFiles } from './guide-files.ts'
+import { proveBanStatus } from './prove-ban-status.ts'
 
 /** Files that the guide doesn't have. */
 const FILES = {
@@ -94,4 +95,5 @@ export const nuxtApp: App = guideApp({
     ['nuxt/bin/nuxt.mjs', 'build'],
   ],
   server: ['.output/server/index.mjs'],
+  prove: proveBanStatus,
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { App } from './app.ts'
-import { fetchAs } from './fetch-as.ts'
 import { guideApp } from './guide-app.ts'
 import { type Files, guideFiles } from './guide-files.ts'
 import type { ServedApp } from './proofs.ts'
+import { proveBanStatus } from './prove-ban-status.ts'
 
 /** Files that the guide doesn't have. */
 const FILES = {
@@ -154,10 +154,5 @@ async function prove({ origin, ban }: Pick<ServedApp, 'origin' | 'ban'>): Promis
   const callback = await fetch(`${origin}/api/auth/callback/apple`, { ...posted, body })
   assert.match(await callback.text(), /"code":"NOT_FOUND"/)
 
-  const email = 'kim@example.com'
-  const browser = await fetchAs(origin, { name: 'Kim', email, password: 'a long enough password' })
-  await ban(email)
-  // Without the JWT, as browsers send it once it expired.
-  const cookie = `service.session=${browser.cookies.get('service.session')}`
-  assert.equal((await fetch(`${origin}/me`, { headers: { cookie } })).status, 403)
+  await proveBanStatus({ origin, ban })
 }
