@@ -18,7 +18,7 @@ async function testPages({ root, libraries, browser }: Place): Promise<void> {
   const cwd = join(root, 't3-pages')
   installApp(cwd, libraries)
   run('npx', ['sallyport', 'init', '--yes'], { cwd })
-  installPackages(cwd, ['kysely', '@hono/node-server'])
+  installPackages(cwd, ['kysely', 'hono', '@hono/node-server'])
   rmSync(join(cwd, 'src/pages/api/trpc'), { recursive: true })
   editFiles(cwd, { ...filesOfGuide(), ...FILES })
   editFiles(cwd, EDITS)
