@@ -91,7 +91,7 @@ describe('init mounts the auth endpoints on a server as in the documents of tRPC
     const { code, stdout } = await init(app)
     expect(code).toBe(0)
     const path = `src/${server}.ts`
-    expect(stdout).toContain(`\nNext:\n  npm i kysely better-sqlite3 && node --env-file=.env ${path}\n`)
+    expect(stdout).toContain(`\nNext:\n  npm i kysely better-sqlite3 hono && node --env-file=.env ${path}\n`)
     expect(stdout.match(/By hand:\n(- .*\n)+/)?.[0]).toBe(
       'By hand:\n- Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.\n',
     )

@@ -29,7 +29,7 @@ export function planMount(app: DetectedApp): Steps | null {
         : []),
       'Guard the procedures with protectedProcedure: docs/protect.md#kinds-of-procedures.',
     ],
-    packages: ['kysely', 'better-sqlite3', '@hono/node-server'],
+    packages: ['kysely', 'better-sqlite3', 'hono', '@hono/node-server'],
     command: startCommand(app, { path: server.server?.path, extension }),
   }
 }
