@@ -79,11 +79,12 @@ test('the right code of an app does not use up the limit', async () => {
   expect((await signIn(code)).status).toBe('200')
 })
 
-test('wrong codes of an app use up the limit', async () => {
+test.each(['of an app', 'for recovery'])('wrong codes %s use up the limit', async (kind) => {
   const { signIn, code } = await startTotp()
   const wrong = code === '000000' ? '000001' : '000000'
   await inOutage(async () => {
-    for (let attempt = 0; attempt < 2; attempt++) expect((await signIn(wrong)).status).toBe(OUTAGE)
+    for (let attempt = 0; attempt < 2; attempt++)
+      expect((await signIn(kind === 'of an app' ? wrong : 'B'.repeat(24))).status).toBe(OUTAGE)
   })
   expect((await signIn(code)).status).toBe('429 RATE_LIMITED')
 })

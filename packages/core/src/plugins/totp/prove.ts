@@ -78,7 +78,7 @@ export async function proveCode(
   }
   const match = isTotp ? await matchCode({ userId, code }, context) : null
   const giveBackRight = async () => {
-    if (match?.step !== null) await giveBack()
+    if (typeof match?.step === 'number') await giveBack()
   }
   const proved = await context
     .change(async (trx, record) => {
