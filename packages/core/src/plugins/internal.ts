@@ -35,8 +35,8 @@ export function isRateLimited(error: unknown): boolean {
 }
 
 /**
- * Returns a handler of errors that gives an attempt back if the database is unavailable. Only for an attempt
- * whose proof was right, or that has no proof: otherwise an outage would allow any number of guesses.
+ * Returns a handler of errors that gives an attempt back if the database is unavailable. Use it only if the
+ * proof was right, or wasn't checked: otherwise, an outage would allow any number of guesses.
  */
 export function giveBackInOutage(giveBack: () => Promise<void>): (error: unknown) => Promise<never> {
   return async (error) => {

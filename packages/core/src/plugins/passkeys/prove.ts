@@ -30,17 +30,18 @@ export async function provePasskey(
 ): Promise<Passkey> {
   const giveBack = await countAttempt(context, settings.limits)
   const challenge = readChallenge(assertion.response.clientDataJSON)
-  const passkey = await findPasskey(context.database.db, assertion.id)
+  const passkey = await findPasskey(context.database.db, assertion.id).catch(giveBackInOutage(giveBack))
   const verified = await verify(assertion, { challenge, purpose, passkey }, context, settings)
   const isExpected = passkey !== null && (userId ?? passkey.userId) === passkey.userId
+  const isRight = isExpected && typeof verified === 'number'
   const at = context.config.now()
   const giveBackRight = async () => {
-    if (isExpected && typeof verified === 'number') await giveBack()
+    if (isRight) await giveBack()
   }
   const proved = await context
     .change(async (trx, record) => {
       await useChallenge(trx, { challenge, purpose }, context)
-      if (isExpected && typeof verified === 'number') {
+      if (isRight) {
         const use = { passkey, counter: verified, at }
         if (await acceptCounter(use, trx, record)) return passkey
       }

@@ -76,7 +76,7 @@ export async function proveCode(
   const giveBack = async () => {
     for (const [key, limit] of attempts) await context.giveBack(key, limit)
   }
-  const match = isTotp ? await matchCode({ userId, code }, context) : null
+  const match = isTotp ? await matchCode({ userId, code }, context).catch(giveBackInOutage(giveBack)) : null
   const giveBackRight = async () => {
     if (typeof match?.step === 'number') await giveBack()
   }
