@@ -55,7 +55,7 @@ test('exports the sessions of the caller as CSV, but not to guests', async () =>
   expect((await csv({})).status).toBe(401)
 })
 
-test('a device that names a formula is text in the CSV', async () => {
+test('a device whose name is a formula is text in the CSV', async () => {
   const headers = { 'content-type': 'application/json', 'x-sallyport': '1', 'user-agent': '=A1,"x"' }
   const body = JSON.stringify({ email: 'grace@example.com', password: 'correct horse battery staple' })
   await app.send(new Request(`${BASE_URL}/api/auth/sign-in/email`, { method: 'POST', headers, body }))

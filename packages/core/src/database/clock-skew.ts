@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AuthKysely } from './schema/kysely-tables.ts'
 import type { Engine } from './schema/mapping.ts'
 
-/** A larger difference is a wrong clock. */
+/** If the difference is larger, the clock is wrong. */
 export const MAX_SKEW_MS = 30_000
 
 /** Returns how far the clock of this process is ahead of the database's, in ms; negative if it is behind. */
@@ -17,8 +17,8 @@ export async function readClockSkew(db: AuthKysely, engine: Engine): Promise<num
 }
 
 /**
- * Returns the time by which rows have expired that may be deleted: `now`, unless the clock of this process is
- * ahead of the database's. Otherwise, one node with a wrong clock would delete rows that are still valid.
+ * Returns the time to prune by: `now`, corrected if the clock of this process is ahead of the database's.
+ * Otherwise, a node with a wrong clock would delete rows that are still valid.
  */
 export async function pruningTime(now: Date, db: AuthKysely, engine: Engine): Promise<Date> {
   const skewMs = await readClockSkew(db, engine)

@@ -71,7 +71,7 @@ export async function isEmailAllowed(
   return (await isAllowed(context, ...ofNetwork)) && (await isAllowed(context, ...ofMailbox))
 }
 
-/** Gives back what an email has used that wasn't sent. */
+/** Gives back the attempts of an email that wasn't sent. */
 export async function giveBackEmail(
   context: EndpointContext,
   email: string,

@@ -19,7 +19,7 @@ test.each([
   ['a cycle of causes', cycle, [cycle, cycle.cause]],
   ['a cause that is no error', new Error('last', { cause: 'text' }), [new Error('last')]],
   ['no error', 'text', []],
-])('errors of %s', (_name, error, expected) => {
+])('errorAndCauses of %s', (_name, error, expected) => {
   expect(errorAndCauses(error)).toEqual(expected)
 })
 

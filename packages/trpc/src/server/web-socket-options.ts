@@ -40,10 +40,10 @@ type Rejection = [status: number, message: string, headers?: Record<string, stri
  * Returns options for the `WebSocketServer` of `ws` 8.7 or later, including the one of `@fastify/websocket`:
  * messages of at most 64 KB, the upgrade check, and the limits of each socket, session, and address.
  *
- * Browsers send cookies along with a WebSocket from other hosts of the site, or from any with
- * `cookieSameSite: 'none'`. So the upgrade of a foreign origin is rejected with 403 `ORIGIN_REJECTED`. With
- * bearer transport, it is accepted, but its cookies are ignored. An invalid `Host` or path gets 400. An
- * address with too many connections gets 429.
+ * Browsers also send cookies when a page on a sibling host opens a WebSocket; with `cookieSameSite: 'none'`,
+ * when any page does. So the upgrade of a foreign origin is rejected with 403 `ORIGIN_REJECTED`. With bearer
+ * transport, it is accepted, but its cookies are ignored. An invalid `Host` or path gets 400. An address with
+ * too many connections gets 429.
  *
  * @throws ConfigurationError if a limit is invalid
  * @example const wss = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions(authConfig) })

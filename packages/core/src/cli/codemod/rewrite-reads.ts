@@ -11,7 +11,7 @@ const SESSION_FIELDS = new Set(['id', 'userId', 'expiresAt', 'user'])
 export interface Reader {
   readonly source: Source
   readonly fn: FunctionNode
-  /** What gets to it. */
+  /** Which callers reach it. */
   readonly state: State
 }
 

@@ -4,7 +4,7 @@ import { type Change, readIfExists } from './changes.ts'
 /** Changes to a file that a scaffold wrote. */
 export interface Edit {
   readonly path: string
-  /** Text that the file has after the edit. @default unknown */
+  /** Text that the file has after the edit. Without it, the edit is always planned. */
   readonly done?: string
   /** Each replaces text that the file has exactly once. */
   readonly replacements: readonly Replacement[]

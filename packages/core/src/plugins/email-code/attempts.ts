@@ -22,7 +22,7 @@ export async function giveBackAttempt(
 
 interface RequestedEmail {
   readonly email: string
-  /** Others can't use up the budget of a known browser. */
+  /** A known browser, whose budget others can't use up; null for any other. */
   readonly browser: string | null
 }
 

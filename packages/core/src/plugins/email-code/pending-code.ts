@@ -47,8 +47,8 @@ export function createPendingCode(now: Date): PendingCode {
 }
 
 /**
- * Begins the stored token of a request that didn't use up a limit. The secret must not say so: it would
- * reveal the accounts that a shared browser has signed in to.
+ * The prefix of the stored token if the request didn't use up a limit. Don't put it into the cookie: it would
+ * reveal which accounts have signed in from a shared browser.
  */
 const UNCOUNTED = 'uncounted:'
 

@@ -31,13 +31,13 @@ export function findAccount(
   return accounts.where('accountId', '=', accountId).executeTakeFirst()
 }
 
-/** Returns the user whom a person's sign-in probably finds; undefined if it creates one. */
+/** Returns the user that a sign-in will probably find; undefined if it will create one. */
 export async function findUser(
   db: AuthKysely,
   { person, provider }: Pick<SignIn, 'person' | 'provider'>,
 ): Promise<string | undefined> {
   const account = await findAccount(db, { provider, ...person })
-  // Without a verified email, nothing may depend on whose it is.
+  // An unverified email isn't looked up: the time of the response would reveal whether a user has it.
   if (account !== undefined || person.email === null || !person.emailVerified) return account?.userId
   const users = db.selectFrom('user').select('id').where('email', '=', person.email)
   return (await users.executeTakeFirst())?.id

@@ -32,15 +32,14 @@ export interface StoredTokens {
 interface Storing {
   readonly provider: Provider
   readonly context: EndpointContext
-  /** Returns the user who will probably own the account. */
+  /** Returns the user that will probably own the account. */
   readonly findUserId: () => Promise<string>
 }
 
 /**
  * Encrypts the tokens of an account. Call it before a transaction: encryption ends the turn of the event
- * loop, and a write of the app's own SQLite client would meet the transaction. Without keys, nothing is
- * stored.
- * @returns a function that stores them in a transaction
+ * loop, and a write by the app's SQLite client would then block the process until it times out.
+ * @returns a function that stores the tokens in a transaction; without keys, it does nothing
  */
 export async function encryptTokensOf(
   tokens: TokenEndpointResponse,

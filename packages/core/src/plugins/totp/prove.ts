@@ -124,7 +124,7 @@ interface Match {
 
 /**
  * Compares a code with the secret of the app. Call it before a transaction: decryption ends the turn of the
- * event loop, and a write of the app's own SQLite client would meet the transaction.
+ * event loop, and a write by the app's SQLite client would then block the process until it times out.
  * @throws EndpointError `TOTP_NOT_ENABLED`
  */
 async function matchCode(

@@ -158,7 +158,7 @@ describe('rejects', () => {
     expect(await statusOf(reauthenticate())).toBe('401 INVALID_CREDENTIALS')
   })
 
-  test('with a message that names no email, which it does not ask for', async () => {
+  test('with a message that mentions only the password, not an email', async () => {
     const response = await reauthenticate(ada.cookie, { password: 'wrong password' })
     expect(await response.json()).toMatchObject({ message: 'The password is wrong. Try again.' })
   })
