@@ -287,7 +287,7 @@ describe.each(STORES)(
       return router.createCaller({ auth, db: app.db, script }).write()
     }
 
-    test('has the transaction', async () => {
+    test('runs the transaction', async () => {
       const ada = await app.signIn()
       expect(await write(ada)).toEqual([{ TEXT: ada.sessionId }])
     })

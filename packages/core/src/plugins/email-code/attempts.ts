@@ -36,7 +36,7 @@ export function countEmail(
   return isEmailAllowed(context, email, { purpose: PURPOSES.email, limits })
 }
 
-/** Gives back an email that wasn't sent. */
+/** Gives back what {@link countEmail} has counted for an email that wasn't sent. */
 export function giveBackRequest(
   { email, browser }: RequestedEmail,
   context: EndpointContext,

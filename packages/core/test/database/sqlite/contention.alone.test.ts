@@ -128,7 +128,7 @@ test.each(Object.entries(SQLITE_CLIENTS))(
 )
 
 test.each(Object.entries(SQLITE_CLIENTS))(
-  '%s: such a write finds no open transaction that encrypts tokens of a provider or decrypts the secret of an app',
+  '%s: such a write finds no open transaction of a sign-in at a provider or a check of a TOTP code',
   async (name, open) => {
     const app = open(join(directory, `${name.replace('/', '-')}-encrypted.db`))
     onTestFinished(app.close)
