@@ -48,7 +48,7 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
   const { url, onOpen, onClose, retryDelayMs = (attempts: number) => backOff(attempts + 1) } = options
   const { userChanges } = session.getState()
   /** That of the newest JWT when the latest connection was opened. */
-  let { generation } = session.get()
+  let generation = session.get().generation
   let rejected = -1
   let isClosed = false
   let isOpen = false
@@ -79,25 +79,24 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
       onOpen?.()
     },
     onClose(cause) {
-      if (!isOpen && !isClosed)
-        void findPageError(session).then(() => {
-          if (session.get().pageError) socket.close()
-        })
+      if (!isOpen && !isClosed) void findPageError(session)
       isOpen = false
       if (cause?.code === BANNED_CODE) {
         session.report('ACCOUNT_BANNED', userChanges)
         socket.close()
       }
       if (cause?.code === CREDENTIALS_REPLACED_CODE) socket.reject()
+      // Otherwise, it would follow the session, and a program would never end.
+      if (options.lazy?.enabled && socket.callsInFlight === 0) socket.close()
       onClose?.(cause)
     },
   })
 
   client.connectionState.subscribe({ next: ({ error }) => error || isDown.set(false) })
   const unfollow = session.subscribe(() => {
-    const state = session.getState()
-    const isOther = state.userChanges !== userChanges
-    if (!isOther && state.status !== 'signing-out') return
+    const { pageError, shown } = session.get()
+    const isOther = shown.userChanges !== userChanges
+    if (!isOther && shown.status !== 'signing-out' && !pageError) return
     socket.close()
     // A sign-out waits only for responses to the user's own queries and mutations.
     if (isOther || socket.callsInFlight === 0) client.connection?.ws.close()
@@ -110,8 +109,9 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
     },
     isOutdated() {
       const newest = session.get()
-      const isRejected = generation === rejected && newest.generation > rejected
-      return isClosed || isRejected || generation < newest.oldestGeneration
+      // A rejected JWT is outdated once there is a newer one.
+      const oldest = generation === rejected ? newest.generation : newest.oldestGeneration
+      return isClosed || generation < oldest
     },
     isDown,
     callsInFlight: 0,
@@ -142,7 +142,7 @@ function oneCallPerFrame(Base: typeof WebSocket, headers: SocketOptions['headers
 /** Checks whether the server accepts the page's origin. With bearer transport, any origin may connect. */
 async function findPageError(session: LinkSession): Promise<void> {
   const origin = globalThis.location?.origin
-  if (origin === undefined || session.tokens || session.get().pageError) return
+  if (!origin || session.tokens) return
   const headers = { [CLIENT_HEADER]: origin }
   let error = await session.fetchEndpoint(routeOf('getSession'), { headers }).then(() => null, toClientError)
   if (error?.code !== 'ORIGIN_REJECTED') return

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { bearer, webSocketLink } from '@sallyport/trpc/client'
 import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
 import {
@@ -69,6 +72,28 @@ describe('the socket', () => {
       webSocketLink(scene.authClient, { url: `ws://${server.host}/ws`, headers }),
     )
     expect(await client.me.query()).toBe(ada.userId)
+  })
+
+  test('is closed when no call needs it with `lazy`, and opened by the next call', async () => {
+    const scene = await signedIn()
+    const lazy = { enabled: true, closeMs: 0 }
+    const client = scene.connectOver(
+      webSocketLink(scene.authClient, { url: `ws://${server.host}/ws`, WebSocket: scene.WebSocket, lazy }),
+    )
+    expect(await client.me.query()).toBe(ada.userId)
+    await eventually(() => expect(statesOf(scene)).toEqual([false]))
+    const newest = (await server.auth.signIn(ada)).token
+    scene.jar.set('marker', newest)
+    expect(await client.me.query()).toBe(ada.userId)
+    expect(scene.sockets[1]?.cookie).toContain(newest)
+    await eventually(() => expect(statesOf(scene)).toEqual([false, false]))
+  })
+
+  test('that is lazy lets a program end', async () => {
+    const { cookie } = await server.auth.signIn(ada)
+    const program = fileURLToPath(new URL('../fixtures/lazy-socket.ts', import.meta.url))
+    const run = promisify(execFile)(process.execPath, [program, server.host, cookie], { timeout: 20_000 })
+    expect((await run).stdout).toBe(`${ada.userId}\n`)
   })
 
   test('is reopened with fresh cookies when it was lost', async () => {
