@@ -19,7 +19,8 @@ export function transactionsOf(client: object, engine: Engine): ClientTransactio
         (query, ...values) =>
           methodOf(trx, '$queryRaw')(query, ...values),
     }
-  if (!hasMethod(client, 'transaction')) return null
+  // An open transaction of Kysely has the method, which throws.
+  if (!hasMethod(client, 'transaction') || Reflect.get(client, 'isTransaction') === true) return null
   if (hasMethod(client, 'getExecutor'))
     return {
       begin: (work) => methodOf(client.transaction(), 'execute')(work),

@@ -19,6 +19,7 @@ import {
   type PluginTransformQueryArgs,
   type PluginTransformResultArgs,
   PostgresDialect,
+  sql,
 } from 'kysely'
 import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
@@ -297,6 +298,26 @@ describe.each(STORES)(
       const { rejection } = await outcomeOf(write(ada, { before: () => app.revoke(ada) }))
       expect(rejection).toEqual(reasonFor('SESSION_NOT_FOUND'))
       expect(await app.notes()).toEqual([])
+    })
+
+    const writeWith = async (session: SignedIn, replaced: object) => {
+      const { auth } = createAuthContext(app.config).headers(browser(session).headers)
+      const write = t.procedure
+        .use(sensitiveSessionMiddleware)
+        .use(({ next }) => next({ ctx: { db: replaced } }))
+        .mutation(({ ctx }) =>
+          ctx.transaction(async (trx) => {
+            await sql`insert into note (id, text) values (${ctx.session.id}, 'written')`.execute(trx)
+          }),
+        )
+      return t.router({ write }).createCaller({ auth, db: app.db, script: {} }).write()
+    }
+
+    test('is a mistake of the app if it is an open transaction, not an outage', async () => {
+      const ada = await app.signIn()
+      await app.db.transaction().execute(async (trx) => {
+        await expect(writeWith(ada, trx)).rejects.toThrow('call lockSession() first in its transaction')
+      })
     })
   },
 )
