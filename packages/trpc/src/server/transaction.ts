@@ -114,11 +114,11 @@ export function createTransaction(
     const options = { config, authorize, signal }
     const work = (trx: object) => fn(trx as never)
     try {
-      const { database } = store
-      if (database === undefined || client !== db)
+      const own = client === db || !hasTransactions(client) ? store.database : undefined
+      if (own === undefined)
         return await transactInClient(identity, { ...options, ...clientOf(client, store) }, work)
-      const { locks } = database
-      return await transact(database.db, identity, { ...options, locks }, async (trx) => work(trx))
+      const { locks } = own
+      return await transact(own.db, identity, { ...options, locks }, async (trx) => work(trx))
     } catch (cause) {
       const isCallerGone = signal?.aborted && cause === signal.reason
       if (isCallerGone) throw new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })
@@ -151,6 +151,12 @@ async function reasonOf(
     () => error,
     (reason: unknown) => reason,
   )
+}
+
+/** Returns whether {@link TransactionOf} is the transaction of a client. */
+function hasTransactions(client: unknown): boolean {
+  const { transaction, $transaction }: { transaction?: unknown; $transaction?: unknown } = Object(client)
+  return typeof (transaction ?? $transaction) === 'function'
 }
 
 /** @throws ConfigurationError if the database isn't a client with transactions that we know */

@@ -313,6 +313,11 @@ describe.each(STORES)(
       return t.router({ write }).createCaller({ auth, db: app.db, script: {} }).write()
     }
 
+    test("has Sallyport's own transaction if it has none, as its type says", async () => {
+      await writeWith(await app.signIn(), { find: () => {} })
+      expect(await app.notes()).toEqual(['written'])
+    })
+
     test('is a mistake of the app if it is an open transaction, not an outage', async () => {
       const ada = await app.signIn()
       await app.db.transaction().execute(async (trx) => {
