@@ -1,3 +1,4 @@
+import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import type { Engine } from '../database/schema/mapping.ts'
 import { type Execute, kyselyExecute, LOCK_TIMEOUT_MS } from './lock-session.ts'
 
@@ -20,7 +21,7 @@ export function transactionsOf(client: object, engine: Engine): ClientTransactio
           methodOf(trx, '$queryRaw')(query, ...values),
     }
   // An open transaction of Kysely has the method, which throws.
-  if (!hasMethod(client, 'transaction') || Reflect.get(client, 'isTransaction') === true) return null
+  if (!hasMethod(client, 'transaction') || isTransaction(client)) return null
   if (hasMethod(client, 'getExecutor'))
     return {
       begin: (work) => methodOf(client.transaction(), 'execute')(work),
@@ -39,6 +40,15 @@ export function transactionsOf(client: object, engine: Engine): ClientTransactio
         methodOf(trx, method)(inline(query, values, engine)),
   }
 }
+
+/** Returns whether a client is a Kysely with the same connections, such as one with other plugins. */
+export function isCopyOf(client: object, kysely: AuthKysely): client is AuthKysely {
+  if (!hasMethod(client, 'getExecutor') || isTransaction(client)) return false
+  const { adapter }: { adapter?: unknown } = Object(client.getExecutor())
+  return adapter === kysely.getExecutor().adapter
+}
+
+const isTransaction = (client: object) => Reflect.get(client, 'isTransaction') === true
 
 /** Longer than the lock and the work may take together, after which Prisma rolls back. */
 const PRISMA_OPTIONS = { maxWait: LOCK_TIMEOUT_MS, timeout: 2 * LOCK_TIMEOUT_MS }

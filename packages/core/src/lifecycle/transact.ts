@@ -57,7 +57,8 @@ export async function transact<Result>(
   }
 
   const wait = (before: Promise<void>) => unlessAborted(withDeadline(before, LOCK_TIMEOUT_MS))
-  const queue = { db, userId: identity.userId, wait }
+  // Not by `db`, which may be a copy for this call.
+  const queue = { db: locks, userId: identity.userId, wait }
   try {
     return await inUserQueue(queue, () => unlessAborted(db.transaction().execute(run)))
   } catch (cause) {

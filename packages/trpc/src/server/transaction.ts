@@ -1,7 +1,7 @@
 import type { AuthConfig, AuthDatabase, AuthStore, Identity, Session, SessionDatabase } from '@sallyport/core'
 import { AuthError, ConfigurationError, isAuthError, validateSession } from '@sallyport/core'
 import { isSessionOver } from '@sallyport/core/internal/protocol'
-import { transact, transactInClient, transactionsOf } from '@sallyport/core/internal/server'
+import { isCopyOf, transact, transactInClient, transactionsOf } from '@sallyport/core/internal/server'
 import { TRPCError } from '@trpc/server'
 import { authRequest } from './auth-handle.ts'
 import type { CallLease } from './call-lease.ts'
@@ -114,11 +114,12 @@ export function createTransaction(
     const options = { config, authorize, signal }
     const work = (trx: object) => fn(trx as never)
     try {
-      const own = client === db || !hasTransactions(client) ? store.database : undefined
-      if (own === undefined)
+      const { database } = store
+      const own = database && ownKysely(client === db ? undefined : client, database)
+      if (database === undefined || !own)
         return await transactInClient(identity, { ...options, ...clientOf(client, store) }, work)
-      const { locks } = own
-      return await transact(own.db, identity, { ...options, locks }, async (trx) => work(trx))
+      const { locks } = database
+      return await transact(own, identity, { ...options, locks }, async (trx) => work(trx))
     } catch (cause) {
       const isCallerGone = signal?.aborted && cause === signal.reason
       if (isCallerGone) throw new TRPCError({ code: 'CLIENT_CLOSED_REQUEST', cause })
@@ -153,10 +154,11 @@ async function reasonOf(
   )
 }
 
-/** Returns whether {@link TransactionOf} is the transaction of a client. */
-function hasTransactions(client: unknown): boolean {
-  const { transaction, $transaction }: { transaction?: unknown; $transaction?: unknown } = Object(client)
-  return typeof (transaction ?? $transaction) === 'function'
+/** Returns our Kysely, or its copy that replaced `ctx.db`. Null for another client with transactions. */
+function ownKysely(replaced: object | undefined, { db }: SessionDatabase): SessionDatabase['db'] | null {
+  const { transaction, $transaction }: { transaction?: unknown; $transaction?: unknown } = Object(replaced)
+  if (typeof (transaction ?? $transaction) !== 'function') return db
+  return replaced && isCopyOf(replaced, db) ? replaced : null
 }
 
 /** @throws ConfigurationError if the database isn't a client with transactions that we know */

@@ -279,6 +279,7 @@ describe.each(STORES)(
           await ctx.script.before?.()
           return ctx.transaction(async (trx) => {
             await trx.insertInto('note').values(values(ctx)).execute()
+            await ctx.script.inside?.()
             return trx.selectFrom('note').select('text').execute()
           })
         }),
@@ -298,6 +299,14 @@ describe.each(STORES)(
       const { rejection } = await outcomeOf(write(ada, { before: () => app.revoke(ada) }))
       expect(rejection).toEqual(reasonFor('SESSION_NOT_FOUND'))
       expect(await app.notes()).toEqual([])
+    })
+
+    test('ends a function that never returns, such as one that waits for its own transaction', async () => {
+      const ada = await app.signIn()
+      const inside = () => new Promise<never>(() => {})
+      expect((await outcomeOf(write(ada, { inside }))).rejection).toEqual(reasonFor('SESSIONS_UNAVAILABLE'))
+      expect((await outcomeOf(write(ada))).rejection).toBeNull()
+      expect(await app.notes()).toEqual([ada.sessionId])
     })
 
     const writeWith = async (session: SignedIn, replaced: object) => {
