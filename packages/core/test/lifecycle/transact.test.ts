@@ -1,6 +1,6 @@
 import { verifyJwt } from '@sallyport/core'
 import { createTestAuth } from '@sallyport/core/testing'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { sessionSql } from '../../src/database/find-session-sql.ts'
 import { transact } from '../../src/lifecycle/transact.ts'
 import { inUserQueue } from '../../src/lifecycle/user-queue.ts'
@@ -85,4 +85,17 @@ test('a transaction without conditions of its own still validates the session', 
   expect(await run()).toBe('done')
   await auth.db.deleteFrom('session').execute()
   expect(await reasonOf(run())).toBe('SESSION_NOT_FOUND')
+})
+
+test('the transactions of a user in copies of a database run one after another', async () => {
+  const auth = await createTestAuth()
+  onTestFinished(() => void auth.close())
+  const { token } = await auth.signIn()
+  const identity = await verifyJwt(token, auth.config)
+  const options = { config: auth.config, locks: { sql: sessionSql('sqlite') } }
+  const [first, second] = [auth.db.withoutPlugins(), auth.db.withoutPlugins()]
+  const begin = vi.spyOn(second, 'transaction')
+  const running = transact(first, identity, options, async () => expect(begin).not.toHaveBeenCalled())
+  await Promise.all([running, transact(second, identity, options, async () => {})])
+  expect(begin).toHaveBeenCalledOnce()
 })

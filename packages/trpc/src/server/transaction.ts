@@ -67,7 +67,7 @@ export interface TransactionContext {
    * `fn` has 2 s once the locks are held. After that, or when the client disconnects, everything is rolled
    * back and `trx` rejects every call. `fn` never runs twice, and transactions of a call can't overlap.
    *
-   * With Drizzle or Prisma, `trx` is the transaction of that client, and the rollback waits until `fn`
+   * With a client of the app, `trx` is the transaction of that client, and the rollback waits until `fn`
    * returns. Drizzle on better-sqlite3 is synchronous, so `fn` can't be `async`.
    *
    * @throws AuthError with the reason if the session no longer authorizes the call; `SESSIONS_UNAVAILABLE` if
