@@ -76,15 +76,16 @@ export async function proveCode(
   const giveBack = async () => {
     for (const [key, limit] of attempts) await context.giveBack(key, limit)
   }
-  const match = isTotp ? await matchCode({ userId, code }, context).catch(giveBackInOutage(giveBack)) : null
+  // If the app can't be read, nothing was compared.
+  const matching = isTotp ? matchCode({ userId, code, isFirst }, context) : null
+  const match = (await matching?.catch(giveBackInOutage(giveBack))) ?? null
   const giveBackRight = async () => {
     if (typeof match?.step === 'number') await giveBack()
   }
   const proved = await context
     .change(async (trx, record) => {
       await lockUsers(trx, [userId])
-      const app = await findApp(trx, userId)
-      if (app === undefined || (app.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
+      const app = await requireApp(trx, { userId, isFirst })
       if (match !== null && match.secret !== app.secret) throw totpError('TOTP_NOT_ENABLED')
       const accepts =
         match === null ? useRecoveryCode(trx, userId, code) : acceptStep(match.step, { app, trx })
@@ -115,6 +116,16 @@ function findApp(db: AuthKysely, userId: string): Promise<App | undefined> {
   return apps.where('userId', '=', userId).executeTakeFirst()
 }
 
+/** @throws EndpointError `TOTP_NOT_ENABLED` */
+async function requireApp(
+  db: AuthKysely,
+  { userId, isFirst }: Pick<Required<Proof>, 'userId' | 'isFirst'>,
+): Promise<App> {
+  const app = await findApp(db, userId)
+  if (app === undefined || (app.confirmedAt === null) !== isFirst) throw totpError('TOTP_NOT_ENABLED')
+  return app
+}
+
 interface Match {
   /** The secret with which the code was compared, as stored. */
   readonly secret: string
@@ -128,11 +139,10 @@ interface Match {
  * @throws EndpointError `TOTP_NOT_ENABLED`
  */
 async function matchCode(
-  { userId, code }: Pick<Proof, 'userId' | 'code'>,
+  { userId, code, isFirst }: Required<Proof>,
   context: EndpointContext,
 ): Promise<Match> {
-  const secret = (await findApp(context.database.db, userId))?.secret
-  if (secret === undefined) throw totpError('TOTP_NOT_ENABLED')
+  const { secret } = await requireApp(context.database.db, { userId, isFirst })
   const decrypted = await requireEncryptionKeys(context).decrypt(secret, ownerOf(userId))
   const timestamp = context.config.now().getTime()
   const delta = totpOf(decrypted).validate({ token: code, timestamp, window: WINDOW })

@@ -64,6 +64,20 @@ test('a code of an app that is replaced while its secret is decrypted is rejecte
   expect(status).toBe('409 TOTP_NOT_ENABLED')
 })
 
+test('the secret of an app that was never confirmed is not decrypted, since its key may be gone', async () => {
+  const { encryptionKeys } = auth.definition
+  const withoutKey = encryptionKeys && {
+    ...encryptionKeys,
+    decrypt: () => Promise.reject(new Error('ENCRYPTION_KEYS lacks the key')),
+  }
+  const definition = { ...auth.definition, encryptionKeys: withoutKey }
+  const browser = openBrowser(await createAuth(definition, auth.database, { pruneEverySeconds: 0 }))
+  await browser.signIn((await auth.createUser()).email)
+  await browser.call('enableTotp')
+  const { status } = await browser.call('reauthenticateTotp', { code: '000000' })
+  expect(status).toBe('409 TOTP_NOT_ENABLED')
+})
+
 describe('setting up', () => {
   test('returns a URI for authenticator apps, and stores the secret encrypted', async () => {
     const other = await auth.createUser()
