@@ -90,7 +90,7 @@ export function isSuperseded({ status, code }: AuthClientError): boolean {
 
 /** Returns whether automatic retries would get the same response. */
 export function isDecided({ code }: AuthClientError): boolean {
-  return code === 'ACCOUNT_BANNED' || code === 'COOKIE_CONFLICT' || code === 'REFRESH_LOOP'
+  return /^(ACCOUNT_BANNED|COOKIE_CONFLICT|REFRESH_LOOP)$/.test(code)
 }
 
 /** Returns whether the server rejected the request: a 4xx other than 408 and 429. */

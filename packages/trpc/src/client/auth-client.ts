@@ -132,7 +132,7 @@ export function createAuthClient<Api = object>(
     fetchEndpoint: createEndpointFetch(baseUrl, { transport, fetch }),
     tokens: transport.tokens,
     tabs: connectTabs(transport.tokens ? `${name} bearer` : name),
-    server: isServer && { hasCookies: page !== undefined },
+    server: isServer && { hasCookies: Boolean(page) },
     onUserChange,
   })
   return {

@@ -55,15 +55,18 @@ export type SessionEvent =
 
 type Rendered = Partial<Pick<AuthState, 'status' | 'userId' | 'sessionId'>> & { readonly reason?: string }
 
-interface PageTiming extends Partial<PerformanceResourceTiming> {
-  /** Empty if the page came over the network for this visit. */
+interface PageTiming extends PerformanceNavigationTiming {
+  /**
+   * Empty if the page came over the network for this visit. Firefox and Safari lack it. Their `type` is
+   * `back_forward` if the page is from the history or a restored tab, and so maybe from the cache.
+   */
   readonly deliveryType?: string
 }
 
 /** Returns the first state: the one that the server rendered, or `loading`. */
 export function hydrate(rendered: HydrationState | undefined): SessionState {
   const { status = 'loading', userId = null, sessionId = null, reason }: Rendered = rendered ?? {}
-  const page: PageTiming | undefined = performance.getEntriesByType?.('navigation')[0]
+  const page = performance.getEntriesByType?.('navigation')[0] as PageTiming | undefined
   return {
     shown: {
       status,
@@ -77,7 +80,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
       rendered?.status === 'authenticated'
         ? hold({
             ...rendered,
-            seq: Date.now() - performance.now() + (page?.responseStart ?? performance.now()),
+            seq: Date.now() - (page ? performance.now() - page.responseStart : 0),
           })
         : null,
     generation: 0,
@@ -85,8 +88,8 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
     revision: 0,
     failures: 0,
     ended: { sessionId: null, seq: 0, error: clientError('SESSION_NOT_FOUND') },
-    // The browser had the page before this visit, maybe before a change of the user.
-    isRestored: Boolean(rendered && page?.deliveryType),
+    // The browser may have had the page before this visit, and before a change of the user.
+    isRestored: Boolean(rendered && page && (page.deliveryType ?? /back/.test(page.type))),
     pageError: null,
   }
 }

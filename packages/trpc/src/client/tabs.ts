@@ -80,7 +80,12 @@ export function connectTabs(name: string): Tabs {
       if (navigator.locks && channel && message.receipt) {
         const { receipt } = message
         publishedSeq = receipt.seq
-        release = await hold(`${name} ${JSON.stringify(receipt)}`)
+        release = await new Promise((resolve) => {
+          // A browser may deny locks to a page.
+          navigator.locks
+            .request(`${name} ${JSON.stringify(receipt)}`, () => new Promise<void>(resolve))
+            .catch(() => resolve(() => {}))
+        })
       }
       const sender = channel ?? new BroadcastChannel(name)
       sender.postMessage(message)
@@ -100,11 +105,4 @@ export function connectTabs(name: string): Tabs {
       }
     },
   }
-}
-
-/** Takes a lock that no other tab requests, if locks aren't denied. Returns a function that releases it. */
-function hold(name: string): Promise<() => void> {
-  return new Promise((resolve) => {
-    navigator.locks.request(name, () => new Promise<void>(resolve)).catch(() => resolve(() => {}))
-  })
 }

@@ -53,8 +53,7 @@ export function betterAuthSession(authClient: BetterAuthClient): LinkClient {
 /** Starts to follow the session with the first call. */
 function followSession({ $store }: BetterAuthClient): LinkSession {
   const { session: atom, $sessionSignal: signal } = $store.atoms
-  const isServer = isOnServer()
-  const server = isServer && { hasCookies: true }
+  const server = isOnServer() && { hasCookies: true }
   const { get, dispatch, subscribe } = createSessionStore(undefined, { server })
   let isFollowing = false
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -66,7 +65,7 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
   let isSignalDue = false
 
   function follow(): void {
-    if (isFollowing || isServer || !atom) return
+    if (isFollowing || server || !atom) return
     isFollowing = true
     atom.listen(apply)
     if (signal) followSignal(signal)
@@ -110,8 +109,11 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
     if (!isSignalDue) stopWaiting()
     clearTimeout(timer)
     const { data, error } = value
-    const delay = error ? backOff(get().failures) : delayUntilHalf(data?.session.expiresAt ?? '')
-    if (error ? error.status !== 401 : data) timer = setTimeout(refetch, delay)
+    if (error ? error.status !== 401 : data)
+      timer = setTimeout(
+        refetch,
+        error ? backOff(get().failures) : delayUntilHalf(data?.session.expiresAt ?? ''),
+      )
   }
 
   function toEvent({ data, error }: SessionValue): SessionEvent {
@@ -187,6 +189,6 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
 
 /** Returns a day at most, and also for a date that can't be read. */
 function delayUntilHalf(expiresAt: Date | string): number {
-  const half = (new Date(expiresAt).getTime() - Date.now()) / 2
+  const half = (Number(new Date(expiresAt)) - Date.now()) / 2
   return Math.max(MINUTE_MS, Math.min(DAY_MS, half || DAY_MS))
 }

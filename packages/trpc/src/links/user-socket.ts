@@ -58,7 +58,7 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
     ...options,
     retryDelayMs(attempts) {
       // While tRPC replaces an open connection, that one still serves calls.
-      if (attempts > 0 && client.connectionState.get().state === 'connecting') isDown.set(true)
+      if (attempts && client.connectionState.get().state === 'connecting') isDown.set(true)
       return retryDelayMs(attempts)
     },
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),

@@ -53,7 +53,7 @@ const AuthReactContext = createContext<AuthContextValue | null>(null)
 
 export function useAuthContext(): AuthContextValue {
   const value = useContext(AuthReactContext)
-  if (value === null) throw new Error('Wrap this in <AuthProvider>')
+  if (!value) throw new Error('Wrap this in <AuthProvider>')
   return value
 }
 

@@ -326,6 +326,28 @@ describe('a server-rendered page', () => {
     expect(client.getState()).toEqual({ ...ada, userChanges: 1 })
   })
 
+  test.each([
+    { from: 'the network', timing: { type: 'navigate', deliveryType: '' }, requests: 0 },
+    { from: 'the network, on a return', timing: { type: 'back_forward', deliveryType: '' }, requests: 0 },
+    { from: 'the cache', timing: { type: 'navigate', deliveryType: 'cache' }, requests: 1 },
+    { from: 'the network, without `deliveryType`', timing: { type: 'navigate' }, requests: 0 },
+    { from: 'a reload, without `deliveryType`', timing: { type: 'reload' }, requests: 0 },
+    {
+      from: 'the history or a restored tab, without `deliveryType`',
+      timing: { type: 'back_forward' },
+      requests: 1,
+    },
+  ])('from $from sends $requests requests before its first call', async ({ timing, requests }) => {
+    const entries = [{ responseStart: performance.now(), ...timing }]
+    vi.spyOn(performance, 'getEntriesByType').mockReturnValue(entries as never)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const { client, server, session } = open({ hydrate: rendered })
+    server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    await session.refreshIfDue()
+    expect(server.count(TOKEN)).toBe(requests)
+    expect(client.getState().userId).toBe(requests ? 'grace' : 'ada')
+  })
+
   test("measures the JWT's age from the first byte of the page", async () => {
     await vi.advanceTimersByTimeAsync(500_000)
     const entries = [{ responseStart: performance.now() - 400_000 }]
