@@ -157,7 +157,8 @@ async function reasonOf(
 /** Returns our Kysely, or its copy that replaced `ctx.db`. Null for another client with transactions. */
 function ownKysely(replaced: object | undefined, { db }: SessionDatabase): SessionDatabase['db'] | null {
   const { transaction, $transaction }: { transaction?: unknown; $transaction?: unknown } = Object(replaced)
-  if (typeof (transaction ?? $transaction) !== 'function') return db
+  // With Prisma, `transaction` may be a model.
+  if (![transaction, $transaction].some((method) => typeof method === 'function')) return db
   return replaced && isCopyOf(replaced, db) ? replaced : null
 }
 

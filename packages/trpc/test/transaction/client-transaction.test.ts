@@ -255,6 +255,25 @@ describe('ctx.transaction with Drizzle on better-sqlite3', async () => {
   })
 })
 
+test('ctx.db that a later middleware has replaced by a Prisma client with a model `Transaction`', async () => {
+  const url = await server.createDatabase('replaced')
+  const app = await openForTests(url)
+  const prisma = await createPrisma(url)
+  const t = initTRPC.context<Context<AppKysely>>().create()
+  const write = t.procedure
+    .use(sensitiveSessionMiddleware)
+    .use(({ next }) => next({ ctx: { db: prisma } }))
+    .mutation(({ ctx }) =>
+      ctx.transaction(async (tx) => {
+        await tx.note.create({ data: values(ctx) })
+      }),
+    )
+  const ada = await app.signIn()
+  const { auth } = createAuthContext(app.config).headers(browser(ada).headers)
+  await t.router({ write }).createCaller({ auth, db: app.db, script: {} }).write()
+  expect(await app.notes()).toEqual([ada.sessionId])
+})
+
 /** Renames a column of the results, to show which client ran the statement. */
 class CapitalPlugin implements KyselyPlugin {
   readonly transformQuery = ({ node }: PluginTransformQueryArgs) => node

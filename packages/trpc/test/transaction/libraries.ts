@@ -100,6 +100,9 @@ model Note {
   id   String @id
   text String
   @@map("note")
+}
+model Transaction {
+  id String @id
 }`
 
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
