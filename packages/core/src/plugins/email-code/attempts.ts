@@ -10,7 +10,7 @@ export function countAddress(context: EndpointContext, { address }: EmailCodeLim
   return limitAddress(context, PURPOSES.address, address)
 }
 
-/** Gives back what a code and its request have used. The request of a known browser wasn't counted. */
+/** Gives back the attempts that a code and its request used up. A known browser's request uses none. */
 export async function giveBackAttempt(
   { isCounted }: { isCounted: boolean },
   context: EndpointContext,
@@ -36,7 +36,7 @@ export function countEmail(
   return isEmailAllowed(context, email, { purpose: PURPOSES.email, limits })
 }
 
-/** Gives back what {@link countEmail} has counted for an email that wasn't sent. */
+/** Gives back the attempts that {@link countEmail} used up for an email that wasn't sent. */
 export function giveBackRequest(
   { email, browser }: RequestedEmail,
   context: EndpointContext,
