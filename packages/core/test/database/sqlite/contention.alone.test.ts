@@ -13,7 +13,7 @@ import { startLocalProvider } from '../../plugins/oauth/local-provider.ts'
 import { CLIENT } from '../../plugins/oauth/oidc-server.ts'
 import { startFixture } from '../../support/child-process.ts'
 import { parseSessionCookie } from '../../support/session-cookie.ts'
-import { SQLITE_CLIENTS } from '../../support/sqlite-clients.ts'
+import { type AppClient, SQLITE_CLIENTS } from '../../support/sqlite-clients.ts'
 import { storeSession } from '../../support/stored-sessions.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 import { totpCode } from '../../support/totp-code.ts'
@@ -27,6 +27,31 @@ afterAll(close)
 const LIMIT = { points: 150, duration: 3600 }
 /** The tests are about what is read and stored, on a machine of any speed. */
 const PATIENT = { busyTimeoutMs: 60_000 }
+
+/** Opens our database with the client of an app that has a table `note`. */
+async function openNotes(app: AppClient) {
+  onTestFinished(app.close)
+  await app.run('pragma journal_mode = wal')
+  const database = await openSqlite({ client: app.client })
+  onTestFinished(database.close)
+  await app.run('create table note (text)')
+  return { app, database }
+}
+
+/** Runs the work while the app writes in each turn of the event loop. */
+async function writeDuring(app: AppClient, work: () => Promise<void>): Promise<void> {
+  let isDone = false
+  async function write() {
+    while (!isDone) {
+      await app.run("insert into note values ('a')")
+      await nextTurn()
+    }
+  }
+  const working = work().finally(() => {
+    isDone = true
+  })
+  await Promise.all([working, write()])
+}
 
 test.each(
   Object.entries(SQLITE_CLIENTS).flatMap(([name, open]) =>
@@ -92,15 +117,9 @@ test.each(Object.entries(SQLITE_CLIENTS))(
 test.each(Object.entries(SQLITE_CLIENTS))(
   '%s: a write of the app between two turns of the event loop finds no open transaction of a sign-in',
   async (name, open) => {
-    const app = open(join(directory, `${name.replace('/', '-')}-turns.db`))
-    onTestFinished(app.close)
-    await app.run('pragma journal_mode = wal')
-    const database = await openSqlite({ client: app.client })
-    onTestFinished(database.close)
-    await app.run('create table note (text)')
+    const { app, database } = await openNotes(open(join(directory, `${name.replace('/', '-')}-turns.db`)))
     const { userId } = await storeSession(app)
-    let isDone = false
-    async function signIn() {
+    await writeDuring(app, async () => {
       let replaces: SessionCookie | null = null
       for (let sessions = 0; sessions < 20; sessions++) {
         const { cookie } = await createSession(database, { userId, config, replaces })
@@ -115,31 +134,17 @@ test.each(Object.entries(SQLITE_CLIENTS))(
           await commit(database, (trx, record) => replaceCredentials(trx, record, replacement)),
         ).not.toBeNull()
       }
-      isDone = true
-    }
-    async function write() {
-      while (!isDone) {
-        await app.run("insert into note values ('a')")
-        await nextTurn()
-      }
-    }
-    await Promise.all([signIn(), write()])
+    })
   },
 )
 
 test.each(Object.entries(SQLITE_CLIENTS))(
   '%s: such a write finds no open transaction of a sign-in at a provider or a check of a TOTP code',
   async (name, open) => {
-    const app = open(join(directory, `${name.replace('/', '-')}-encrypted.db`))
-    onTestFinished(app.close)
-    await app.run('pragma journal_mode = wal')
-    const database = await openSqlite({ client: app.client })
-    onTestFinished(database.close)
-    await app.run('create table note (text)')
+    const { app, database } = await openNotes(open(join(directory, `${name.replace('/', '-')}-encrypted.db`)))
     const auth = await createAuth(definition, database, { pruneEverySeconds: 0 })
     onTestFinished(auth.close)
-    let isDone = false
-    async function signIn() {
+    await writeDuring(app, async () => {
       for (let sessions = 0; sessions < 5; sessions++) {
         acme.person = newPerson()
         const browser = openBrowser(auth)
@@ -149,15 +154,7 @@ test.each(Object.entries(SQLITE_CLIENTS))(
         const code = totpCode(secret, { clock: config })
         expect((await browser.call('confirmTotp', { code })).status).toBe('200')
       }
-      isDone = true
-    }
-    async function write() {
-      while (!isDone) {
-        await app.run("insert into note values ('a')")
-        await nextTurn()
-      }
-    }
-    await Promise.all([signIn(), write()])
+    })
     expect(await app.rows('select count(*) as count from "oauthToken"')).toMatchObject([{ count: 5 }])
   },
 )
