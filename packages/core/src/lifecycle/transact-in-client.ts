@@ -88,7 +88,7 @@ export async function transactInClient<Result>(
   signal?.addEventListener('abort', abort, { once: true })
   const wait = (before: Promise<void>) => withDeadline(before, LOCK_TIMEOUT_MS)
   try {
-    return await Promise.race([inUserQueue({ db: locks, userId: identity.userId, wait }, begin), end.promise])
+    return await Promise.race([inUserQueue({ locks, userId: identity.userId, wait }, begin), end.promise])
   } catch (cause) {
     const isKnown = cause === rolledBackFor || (signal?.aborted && cause === signal.reason)
     if (isKnown && !isConflict(cause) && !(cause instanceof DeadlineError)) throw cause

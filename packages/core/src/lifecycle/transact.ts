@@ -57,8 +57,7 @@ export async function transact<Result>(
   }
 
   const wait = (before: Promise<void>) => unlessAborted(withDeadline(before, LOCK_TIMEOUT_MS))
-  // Not by `db`, which may be a copy for this call.
-  const queue = { db: locks, userId: identity.userId, wait }
+  const queue = { locks, userId: identity.userId, wait }
   try {
     return await inUserQueue(queue, () => unlessAborted(db.transaction().execute(run)))
   } catch (cause) {

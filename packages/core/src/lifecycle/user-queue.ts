@@ -3,14 +3,15 @@ const queues = new WeakMap<object, Map<string, Promise<void>>>()
 /**
  * Runs the transactions of a user in this process one after another. Otherwise each would hold a connection
  * while it waits for the lock of the user, and a revocation of that user needs one too.
+ * @param options.locks those of the database, which its clients and their copies share
  * @param options.wait bounds the time in the queue. If it rejects, the work doesn't start.
  */
 export async function inUserQueue<Result>(
-  { db, userId, wait }: { db: object; userId: string; wait: (before: Promise<void>) => Promise<void> },
+  { locks, userId, wait }: { locks: object; userId: string; wait: (before: Promise<void>) => Promise<void> },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const queue = queues.get(db) ?? new Map<string, Promise<void>>()
-  queues.set(db, queue)
+  const queue = queues.get(locks) ?? new Map<string, Promise<void>>()
+  queues.set(locks, queue)
   const before = queue.get(userId) ?? Promise.resolve()
   const turn = Promise.withResolvers<void>()
   // If this caller gives up, later callers still wait for the earlier ones.

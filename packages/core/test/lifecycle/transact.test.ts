@@ -23,9 +23,9 @@ function work() {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 test('work for one user starts when the earlier work has ended', async () => {
-  const db = {}
+  const locks = {}
   const [first, second] = [work(), work()]
-  const options = { db, userId: 'ada', wait }
+  const options = { locks, userId: 'ada', wait }
   const running = [first, second].map((one) => inUserQueue(options, () => one.run()))
   await settled()
   expect([first.hasStarted, second.hasStarted]).toEqual([true, false])
@@ -38,11 +38,11 @@ test('work for one user starts when the earlier work has ended', async () => {
 
 test("other users, and other databases, don't wait", async () => {
   const [first, other, elsewhere] = [work(), work(), work()]
-  const db = {}
+  const locks = {}
   const running = [
-    inUserQueue({ db, userId: 'ada', wait }, () => first.run()),
-    inUserQueue({ db, userId: 'grace', wait }, () => other.run()),
-    inUserQueue({ db: {}, userId: 'ada', wait }, () => elsewhere.run()),
+    inUserQueue({ locks, userId: 'ada', wait }, () => first.run()),
+    inUserQueue({ locks, userId: 'grace', wait }, () => other.run()),
+    inUserQueue({ locks: {}, userId: 'ada', wait }, () => elsewhere.run()),
   ]
   await settled()
   expect([other.hasStarted, elsewhere.hasStarted]).toEqual([true, true])
@@ -51,14 +51,14 @@ test("other users, and other databases, don't wait", async () => {
 })
 
 test("a caller that gives up doesn't let later ones overtake earlier ones", async () => {
-  const db = {}
+  const locks = {}
   const [first, third] = [work(), work()]
-  const running = inUserQueue({ db, userId: 'ada', wait }, () => first.run())
-  const aborted = inUserQueue({ db, userId: 'ada', wait: () => Promise.reject(new Error('left')) }, () =>
+  const running = inUserQueue({ locks, userId: 'ada', wait }, () => first.run())
+  const aborted = inUserQueue({ locks, userId: 'ada', wait: () => Promise.reject(new Error('left')) }, () =>
     Promise.reject(new Error('begun')),
   )
   await expect(aborted).rejects.toThrow('left')
-  const last = inUserQueue({ db, userId: 'ada', wait }, () => third.run())
+  const last = inUserQueue({ locks, userId: 'ada', wait }, () => third.run())
   await settled()
   expect(third.hasStarted).toBe(false)
   first.end()
@@ -69,8 +69,8 @@ test("a caller that gives up doesn't let later ones overtake earlier ones", asyn
 })
 
 test('failed work has ended', async () => {
-  const db = {}
-  const options = { db, userId: 'ada', wait }
+  const locks = {}
+  const options = { locks, userId: 'ada', wait }
   await expect(inUserQueue(options, () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
   await expect(inUserQueue(options, async () => 'done')).resolves.toBe('done')
 })
