@@ -1,4 +1,4 @@
-import { startAuthentication, startRegistration } from '@simplewebauthn/browser'
+import { browserSupportsWebAuthn, startAuthentication, startRegistration } from '@simplewebauthn/browser'
 
 type SignInOptions = Parameters<typeof startAuthentication>[0]['optionsJSON']
 type NewOptions = Parameters<typeof startRegistration>[0]['optionsJSON']
@@ -13,6 +13,7 @@ export const createPasskey = (optionsJSON: NewOptions) =>
 
 /** The messages of browsers differ, and link to specifications. */
 function rejectPlainly(cause: unknown): never {
+  if (!browserSupportsWebAuthn()) throw new Error('This browser does not support passkeys.', { cause })
   const isKnown = cause instanceof Error && cause.name === 'InvalidStateError'
   const message = isKnown
     ? 'This device already has a passkey for your account.'

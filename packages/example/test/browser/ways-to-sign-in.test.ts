@@ -120,6 +120,14 @@ longTest(
   },
 )
 
+test('a browser without passkeys says so', async () => {
+  const { page, open } = await room.openBrowser()
+  await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'PublicKeyCredential'))
+  await open('/sign-in')
+  await click(page, 'Sign in with a passkey')
+  await page.getByText('This browser does not support passkeys.').waitFor()
+})
+
 longTest('a user with a password links the provider, and a passkey completes both sign-ins', async () => {
   const { page, open, email, userId, mayLog } = await room.signUp()
   await open('/account')
