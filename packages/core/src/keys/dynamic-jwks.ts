@@ -111,7 +111,8 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       if (Math.abs(now() - unknownKeyAt) < UNKNOWN_KEY_MS) {
         // The last fetch failed, so the key may exist: 503, not 401.
         if (attempts > 0) throw unavailable()
-        return undefined
+        // The fetch that is running may bring the key.
+        return pendingFetch === undefined ? undefined : findAfterFetch(kid)
       }
       unknownKeyAt = now()
       return findAfterFetch(kid)

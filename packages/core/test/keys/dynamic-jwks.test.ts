@@ -342,6 +342,14 @@ describe("a key that isn't in the set", () => {
     expect(scene.fetches).toHaveLength(2)
   })
 
+  test('is found by all concurrent lookups, which share one fetch', async () => {
+    const scene = await setWarmScene()
+    scene.server.answer = publish([a, b])
+    const answers = await Promise.all(Array.from({ length: 200 }, () => lookUp(scene, b.kid)))
+    expect(new Set(answers)).toEqual(new Set([b.kid]))
+    expect(scene.fetches).toHaveLength(2)
+  })
+
   test('is KEYS_UNAVAILABLE while the endpoint fails', async () => {
     const scene = await setWarmScene()
     await scene.server.reject()
