@@ -3,7 +3,7 @@ import { memoryFeed, memoryLimits, type OpenedMembers, PROBE_ID } from '@sallypo
 import { getAuthTables } from 'better-auth/db'
 import { defaultRoleOf } from './access.ts'
 import type { BetterAuthContext } from './instance.ts'
-import { type AddedColumns, returnedColumns } from './returned-columns.ts'
+import { returnedColumns } from './returned-columns.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -29,6 +29,7 @@ export function adapterStore(context: BetterAuthContext, issuer: string): Opened
 /** Reads rows with Better Auth's adapter. */
 export interface RowReader {
   find(model: string, where: Readonly<Record<string, string>>): Promise<Row | null>
+  /** Converts rows as Better Auth reads them. */
   toSession(session: Row, user: Row): Promise<StoredSession>
 }
 
@@ -51,42 +52,29 @@ export function createRowReader({ adapter, options }: BetterAuthContext, issuer:
   return {
     find,
     async toSession(session, user) {
-      const stored = toStoredSession(session, { user, issuer, columns, defaultRole })
-      return { ...stored, ...(await memberRole(session)) }
+      const { banned, banExpires } = user
+      return {
+        acr: null,
+        ...pick(session, columns.session),
+        id: String(session.id),
+        userId: String(session.userId),
+        expiresAt: toDate(session.expiresAt),
+        lastAuthenticatedAt: session.createdAt instanceof Date ? session.createdAt.toISOString() : '',
+        version: null,
+        rotatedAt: null,
+        issuer,
+        amr: null,
+        user: {
+          ...pick(user, columns.user),
+          id: String(user.id),
+          name: String(user.name ?? ''),
+          email: String(user.email ?? ''),
+          role: String(user.role || defaultRole),
+        },
+        ban: banned ? { until: banExpires == null ? null : toDate(banExpires) } : null,
+        ...(await memberRole(session)),
+      }
     },
-  }
-}
-
-/** Converts rows as Better Auth reads them. */
-function toStoredSession(
-  session: Row,
-  {
-    user,
-    issuer,
-    columns,
-    defaultRole,
-  }: { user: Row; issuer: string; columns: AddedColumns; defaultRole: string },
-): StoredSession {
-  const { banned, banExpires } = user
-  return {
-    acr: null,
-    ...pick(session, columns.session),
-    id: String(session.id),
-    userId: String(session.userId),
-    expiresAt: toDate(session.expiresAt),
-    lastAuthenticatedAt: session.createdAt instanceof Date ? session.createdAt.toISOString() : '',
-    version: null,
-    rotatedAt: null,
-    issuer,
-    amr: null,
-    user: {
-      ...pick(user, columns.user),
-      id: String(user.id),
-      name: String(user.name ?? ''),
-      email: String(user.email ?? ''),
-      role: String(user.role || defaultRole),
-    },
-    ban: banned ? { until: banExpires == null ? null : toDate(banExpires) } : null,
   }
 }
 
