@@ -1,5 +1,6 @@
 import { type AuthConfig, AuthError, type AuthStore, type SessionReader } from '@sallyport/core'
 import { checkKeys, checkLookup, requireReady } from '@sallyport/core/internal/server'
+import type { DatabaseStore } from './database-store.ts'
 import { followAdapter } from './follow-adapter.ts'
 import { followStorage } from './follow-storage.ts'
 import type { BetterAuthContext } from './instance.ts'
@@ -7,13 +8,7 @@ import type { KnownTokens } from './known-tokens.ts'
 import { rejectBanned } from './reject-banned.ts'
 import { withVersions } from './session-versions.ts'
 import { type BetterAuthSource, keepsRows } from './source.ts'
-
-/** A store that holds connections. */
-interface InnerStore {
-  /** Called once, by the first call. */
-  open(): AuthStore
-  close(): Promise<void>
-}
+import { storageStore } from './storage-store.ts'
 
 /** The store of a guard. It publishes the changes that Better Auth makes in this process. */
 export interface GuardStore {
@@ -30,8 +25,9 @@ interface GuardStoreOptions {
   readonly tokens: KnownTokens
 }
 
+/** @param rows for sessions that are in the database */
 export function createGuardStore(
-  opening: InnerStore,
+  rows: DatabaseStore,
   { source, config, tokens }: GuardStoreOptions,
 ): GuardStore {
   const following: (() => void)[] = []
@@ -40,7 +36,7 @@ export function createGuardStore(
   let store: AuthStore | undefined
 
   function openInner(): AuthStore {
-    inner ??= opening.open()
+    inner ??= keepsRows(source.auth) ? rows.store : storageStore(source, { config, tokens })
     return inner
   }
 
@@ -79,7 +75,7 @@ export function createGuardStore(
     async close() {
       isClosed = true
       for (const stop of following.splice(0)) stop()
-      await opening.close()
+      await rows.close()
     },
   }
 }

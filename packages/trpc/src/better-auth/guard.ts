@@ -12,8 +12,7 @@ import { createGuardStore } from './guard-store.ts'
 import type { BetterAuth } from './instance.ts'
 import { createKnownTokens } from './known-tokens.ts'
 import { createRenewal } from './renewal.ts'
-import { createSource, keepsRows } from './source.ts'
-import { storageStore } from './storage-store.ts'
+import { createSource } from './source.ts'
 
 export type { BetterAuthGuardOptions } from './guard-config.ts'
 
@@ -78,13 +77,7 @@ export function betterAuthGuard<Auth extends BetterAuth>(
   const source = createSource(auth, (context) => follow(context))
   const config = guardConfig(source, { ...options, tokens })
   const rows = databaseStore(source, { config, client: options.client })
-  const { open, follow, ready, close } = createGuardStore(
-    {
-      open: () => (keepsRows(auth) ? rows.store : storageStore(source, { config, tokens })),
-      close: rows.close,
-    },
-    { source, config, tokens },
-  )
+  const { open, follow, ready, close } = createGuardStore(rows, { source, config, tokens })
   const own = {
     get [authStore]() {
       return open()
