@@ -76,8 +76,7 @@ function declaration({ type, default: value }: ColumnShape, types: MigrationDial
   const text = sql`text`
   const written = { text, number: sql`double precision`, flag, timestamp, date: timestamp, json: text }
   if (value === undefined) return written[type]
-  const literal = typeof value === 'boolean' ? (value ? types.yes : types.no) : sql.lit(value)
-  return sql`${written[type]} not null default ${literal}`
+  return sql`${written[type]} not null default ${sql.lit(value)}`
 }
 
 /** Returns the names of declared columns that Step 2 doesn't read the same way, such as `user.locale`. */

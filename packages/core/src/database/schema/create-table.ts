@@ -38,7 +38,7 @@ function createTable(
 ): CreateTableBuilder<string, string> {
   let table: CreateTableBuilder<string, string> = schema.createTable(name)
   for (const [column, shape] of Object.entries(columns))
-    table = table.addColumn(column, typeOf(shape, types), (builder) => define(builder, shape, types))
+    table = table.addColumn(column, typeOf(shape, types), (builder) => define(builder, shape))
   for (const [constraint, unique] of Object.entries(uniques))
     table = table.addUniqueConstraint(constraint, [...unique])
   for (const [constraint, key] of Object.entries(foreignKeys))
@@ -74,21 +74,15 @@ function typeOf({ type }: Column, types: ColumnTypes): RawBuilder<unknown> {
 function define(
   builder: ColumnDefinitionBuilder,
   { isNullable, isPrimaryKey, isAutoIncrement, isUnique, default: value, references }: Column,
-  types: ColumnTypes,
 ): ColumnDefinitionBuilder {
   let column = builder
   if (isPrimaryKey) column = column.primaryKey()
   // SQLite accepts a null as a primary key unless the column rejects it.
   if (!isNullable) column = column.notNull()
   if (isAutoIncrement) column = column.autoIncrement()
-  if (value !== undefined) column = column.defaultTo(defaultOf(value, types))
+  if (value !== undefined) column = column.defaultTo(typeof value === 'object' ? sql.raw(value.sql) : value)
   if (isUnique) column = column.unique()
   if (references === undefined) return column
   column = column.references(`${references.table}.${references.column}`)
   return references.onDelete === undefined ? column : column.onDelete(references.onDelete)
-}
-
-function defaultOf(value: NonNullable<Column['default']>, types: ColumnTypes): RawBuilder<unknown> {
-  if (typeof value === 'object') return sql.raw(value.sql)
-  return typeof value === 'boolean' ? (value ? types.yes : types.no) : sql.lit(value)
 }
