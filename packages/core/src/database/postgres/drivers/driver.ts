@@ -19,8 +19,8 @@ export type Query = <Row>(statement: Statement) => Promise<StatementResult<Row>>
 /** A connection that runs no other caller's statements until it is released. */
 export interface ReservedConnection {
   readonly query: Query
-  /** Gives the connection back, or closes it if `discard` is set. */
-  release(discard?: boolean): void
+  /** Gives the connection back. */
+  release(): void
 }
 
 export interface Listening {

@@ -5,7 +5,6 @@ import type { PgPool, PgPoolClient } from './clients.ts'
 import type { PostgresDriver, Query, ReservedConnection, Statement } from './driver.ts'
 import { isStatementFault } from './errors.ts'
 import { pgListening, pgQuery } from './pg-connection.ts'
-import { followTransaction } from './transaction-state.ts'
 
 interface PgOptions {
   /** Prepares a connection that wasn't used before. Its error closes the connection. */
@@ -71,22 +70,26 @@ export function pgPoolDriver(
     const client = await acquire()
     const run = pgQuery(client)
     let lost: unknown
+    let isOpen = false
     const onError = (error: unknown) => {
       lost ??= error
     }
     client.on('error', onError)
-    const { query, isOpen } = followTransaction(<Row>(statement: Statement) =>
-      timed(run<Row>(statement)).catch((error: unknown) => {
-        // Such as a timeout between two statements. The statement's own error doesn't name it.
-        throw lost ?? error
-      }),
-    )
     return {
-      query,
-      release(discard = false) {
+      async query<Row>(statement: Statement) {
+        // Not every driver reports an open transaction. A statement without an answer leaves it open.
+        if (/^(begin|start transaction)\b/.test(statement.text)) isOpen = true
+        const result = await timed(run<Row>(statement)).catch((error: unknown) => {
+          // Such as a timeout between two statements. The statement's own error doesn't name it.
+          throw lost ?? error
+        })
+        if (/^(commit|rollback)$/.test(statement.text)) isOpen = false
+        return result
+      },
+      release() {
         client.removeListener('error', onError)
         // Never reuse a connection that was abandoned in a statement or transaction.
-        release(client, discard || isOpen() || !isIdle(client))
+        release(client, isOpen || !isIdle(client))
       },
     }
   }
