@@ -1,13 +1,13 @@
 import type { AuthConfig, Identity, Session, SessionUser } from '@sallyport/core'
 import { AuthError, isAuthError } from '@sallyport/core'
-import { requireKnownFactor, requirePositive } from '@sallyport/core/internal/server'
+import type { Factor } from '@sallyport/core/internal/protocol'
+import { proofError, requireKnownFactor, requirePositive } from '@sallyport/core/internal/server'
 import { type AuthHandle, authRequest } from './auth-handle.ts'
 import { callLease } from './call-lease.ts'
 import type { DatabaseContext } from './context.ts'
 import { readFreshSession, readSession } from './get-session.ts'
 import { createGuard, guardCall, type SessionContext } from './guard.ts'
 import type { Middleware } from './middleware.ts'
-import { errorOfProof, type RequiredFactor } from './required-factor.ts'
 import { createTransaction, type TransactionContext } from './transaction.ts'
 
 /**
@@ -36,6 +36,9 @@ export interface SensitiveSessionContext extends SessionContext, TransactionCont
 export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSessionContext> = sensitive(
   () => null,
 )
+
+/** A second factor, null for none, or a function that decides for each session. */
+type RequiredFactor<Own> = Factor | null | ((session: Own) => Factor | null)
 
 /** `Own` is the session with the columns of the app: see {@link bindSession}. */
 export interface SensitiveSessionOptions<Own = Session> {
@@ -74,9 +77,11 @@ export function createSensitiveSessionMiddleware({
 }: SensitiveSessionOptions = {}): Middleware<DatabaseContext, SensitiveSessionContext> {
   if (maxAge !== undefined && maxAge !== Number.POSITIVE_INFINITY) requirePositive('maxAge', maxAge)
   if (typeof factor !== 'function') requireKnownFactor('factor', factor)
-  return sensitive((session, config) =>
-    errorOfProof(session, { factor, maxAgeSeconds: maxAge ?? config.freshForSeconds, config }),
-  )
+  return sensitive((session, config) => {
+    const required = typeof factor === 'function' ? factor(session) : factor
+    requireKnownFactor('factor', required)
+    return proofError(session, { factor: required, maxAgeSeconds: maxAge ?? config.freshForSeconds }, config)
+  })
 }
 
 /** @param errorOf checks the session before the resolver runs, and again under the locks of a transaction */
