@@ -31,6 +31,8 @@ export interface HandlerContextOptions extends FetchCreateContextFnOptions {
   readonly remoteAddress: string | undefined
 }
 
+const DEFAULT_ENDPOINT = '/trpc'
+
 interface Connection {
   readonly remoteAddress?: string | undefined
 }
@@ -56,14 +58,11 @@ export interface Handler {
  * createServer(getRequestListener((request, { incoming }) => handle(request, incoming.socket)))
  */
 export function createHandler<Router extends AnyTRPCRouter>(options: HandlerOptions<Router>): Handler {
-  const { auth, config, endpoint = '/trpc', maxBodySize } = options
-  const handleCall = callHandler(options, endpoint)
+  const { auth, config, endpoint = DEFAULT_ENDPOINT } = options
   const handle = async (request: Request, { remoteAddress }: Connection = {}): Promise<Response> => {
     const { pathname } = new URL(request.url)
     if (pathname.startsWith(`${endpoint}/`))
-      return withCors(request, config, async () =>
-        handleCall({ request, limited: await readUnannounced(request, maxBodySize), remoteAddress }),
-      )
+      return withCors(request, config, () => respondToCall(request, remoteAddress, options))
     if (auth !== undefined && pathname.startsWith(`${AUTH_PATH}/`))
       return auth.handler(request, { remoteAddress })
     if (auth === undefined || pathname !== '/healthz') return new Response('Not found', { status: 404 })
@@ -105,40 +104,34 @@ async function readUnannounced(request: Request, maxBytes = MAX_PAYLOAD_BYTES): 
   }
 }
 
-interface LimitedCall {
-  readonly request: Request
-  /** Null if its body is over the limit. */
-  readonly limited: Request | null
-  readonly remoteAddress: string | undefined
-}
-
-function callHandler<Router extends AnyTRPCRouter>(
+async function respondToCall<Router extends AnyTRPCRouter>(
+  request: Request,
+  remoteAddress: string | undefined,
   options: HandlerOptions<Router>,
-  endpoint: string,
-): (call: LimitedCall) => Promise<Response> {
-  return ({ request, limited, remoteAddress }) =>
-    fetchRequestHandler({
-      ...options,
-      maxBatchSize: options.maxBatchSize ?? authHandlerOptions.maxBatchSize,
-      endpoint,
-      req: limited ?? withoutBody(request),
-      createContext(context) {
-        // tRPC responds with it before it reads the body.
-        if (limited === null) throw new TRPCError({ code: 'PAYLOAD_TOO_LARGE' })
-        return options.createContext({ ...context, remoteAddress })
-      },
-      responseMeta(response) {
-        const meta = options.responseMeta?.(response)
-        const headers = new Headers(toPairs(meta?.headers))
-        // Ours last: a private response must not be cached.
-        const { headers: own = new Headers() } = authResponseMeta(response)
-        for (const [name, value] of own) if (name !== 'set-cookie') headers.set(name, value)
-        const known = headers.getSetCookie()
-        for (const cookie of own.getSetCookie())
-          if (!known.includes(cookie)) headers.append('set-cookie', cookie)
-        return { ...meta, headers }
-      },
-    })
+): Promise<Response> {
+  const limited = await readUnannounced(request, options.maxBodySize)
+  return fetchRequestHandler({
+    ...options,
+    maxBatchSize: options.maxBatchSize ?? authHandlerOptions.maxBatchSize,
+    endpoint: options.endpoint ?? DEFAULT_ENDPOINT,
+    req: limited ?? withoutBody(request),
+    createContext(context) {
+      // tRPC responds with it before it reads the body.
+      if (limited === null) throw new TRPCError({ code: 'PAYLOAD_TOO_LARGE' })
+      return options.createContext({ ...context, remoteAddress })
+    },
+    responseMeta(response) {
+      const meta = options.responseMeta?.(response)
+      const headers = new Headers(toPairs(meta?.headers))
+      // Ours last: a private response must not be cached.
+      const { headers: own = new Headers() } = authResponseMeta(response)
+      for (const [name, value] of own) if (name !== 'set-cookie') headers.set(name, value)
+      const known = headers.getSetCookie()
+      for (const cookie of own.getSetCookie())
+        if (!known.includes(cookie)) headers.append('set-cookie', cookie)
+      return { ...meta, headers }
+    },
+  })
 }
 
 /** As JSON, since tRPC would reject an unknown type of body first. */
