@@ -16,26 +16,20 @@ import { traceEndpoint } from './trace-endpoint.ts'
 
 export type RequestOptions = Pick<ApiOptions, 'remoteAddress'>
 
-/** What a handler needs before the database is open. */
-export interface HandlerOptions {
-  readonly config: AuthConfig
-  /** Opens the database if necessary. @throws AuthError `SESSIONS_UNAVAILABLE` */
-  readonly connect: () => Promise<EndpointServer>
-}
-
-interface HandledCall extends RequestOptions {
-  readonly request: Request
-  readonly endpoint: Endpoint | undefined
-}
-
-/** Serves endpoints under `/api/auth`. Never rejects: every failure becomes a response. */
+/**
+ * Serves endpoints under `/api/auth`. Never rejects: every failure becomes a response.
+ * @param options.connect opens the database if necessary
+ */
 export function createHandler(
   endpoints: Endpoints,
-  { config, connect }: HandlerOptions,
+  { config, connect }: { config: AuthConfig; connect: () => Promise<EndpointServer> },
 ): (request: Request, options?: RequestOptions) => Promise<Response> {
   const byPath = new Map(Object.values(endpoints).map((endpoint) => [AUTH_PATH + endpoint.path, endpoint]))
-  async function serve(call: HandledCall): Promise<Response> {
-    const { request, endpoint, remoteAddress } = call
+  async function serve(
+    request: Request,
+    endpoint: Endpoint | undefined,
+    { remoteAddress }: RequestOptions,
+  ): Promise<Response> {
     if (endpoint === undefined) throw reject('NOT_FOUND')
     const preflight = respondToPreflight(request, config)
     if (preflight !== null) return withCommonHeaders(preflight)
@@ -45,13 +39,12 @@ export function createHandler(
     const result = await callEndpoint(endpoint, endpointRequest, () => readInput(request, endpoint), server)
     return respond(request, config, { status: 200, ...result })
   }
-  async function handle(request: Request, { remoteAddress }: RequestOptions): Promise<Response> {
+  async function handle(request: Request, options: RequestOptions): Promise<Response> {
     const endpoint = byPath.get(new URL(request.url).pathname)
-    const call = { request, endpoint, remoteAddress }
     try {
       const scheme = config.secure ? 'https' : 'http'
       const place = { method: request.method, path: endpoint?.path ?? null, scheme } as const
-      return await traceEndpoint(place, config, () => serve(call))
+      return await traceEndpoint(place, config, () => serve(request, endpoint, options))
     } catch (error) {
       const rejection = toErrorResponse(error)
       const response = respondWithError(rejection, { request, endpoint, config })
