@@ -1,11 +1,6 @@
 import * as z from 'zod/mini'
 import type { AuthConfig } from '../../config.ts'
-import {
-  defineEndpoint,
-  type Endpoint,
-  type EndpointContext,
-  type EndpointResult,
-} from '../../endpoints/endpoint.ts'
+import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { reportFailure } from '../../events/report-failure.ts'
 import { toErrorResponse } from '../../protocol/responses.ts'
 import { countAddress, giveBackAttempt } from './attempts.ts'
@@ -18,8 +13,6 @@ import type { Provider } from './providers.ts'
 import { resolveTarget, withParameter } from './redirect-target.ts'
 import type { Settings } from './settings.ts'
 import { withOwnTables } from './tables.ts'
-
-type Redirect = Pick<EndpointResult, 'cookies'> & { readonly body: object; readonly redirect: string }
 
 /** A provider adds parameters that we don't know. */
 const parameters: z.ZodMiniType<Record<string, string>> = z.record(z.string(), z.string())
@@ -50,7 +43,7 @@ function callback(
     setsCookies: true,
     input: parameters,
     output: z.object({}),
-    async run(input, context): Promise<Redirect> {
+    async run(input, context) {
       const { config } = context
       let errorTo = defaultTarget(settings, config)
       try {
@@ -64,7 +57,7 @@ function callback(
         await giveBackAttempt(used, context, settings)
         return { body: {}, ...(await finish(proof, { flow, provider, context, settings })) }
       } catch (error) {
-        return { body: {}, redirect: failed(error, { errorTo, path, config }) }
+        return failed(error, { errorTo, path, config })
       }
     },
   })
@@ -89,7 +82,8 @@ function postedCallback(
     setsCookies: true,
     input: parameters,
     output: z.object({}),
-    async run({ state, code, error, iss, user }, context): Promise<Redirect> {
+    async run({ state, code, error, iss, user }, context) {
+      const { config } = context
       try {
         await countAddress('callback', context, settings)
         const flow = await findFlow({ state, provider }, context)
@@ -100,16 +94,12 @@ function postedCallback(
             await flows.where('id', '=', flow.id).execute()
           })
       } catch (cause) {
-        const { config } = context
-        return {
-          body: {},
-          redirect: failed(cause, { errorTo: defaultTarget(settings, config), path, config }),
-        }
+        return failed(cause, { errorTo: defaultTarget(settings, config), path, config })
       }
       // Never the name and the ID token, which would be in logs and in the history.
       const kept = Object.entries({ state, code, error, iss }).filter(([, value]) => value !== undefined)
       const query = new URLSearchParams(kept.map(([name, value = '']) => [name, value]))
-      return { body: {}, redirect: `${redirectUriOf(provider, context.config)}/continue?${query}` }
+      return { body: {}, redirect: `${redirectUriOf(provider, config)}/continue?${query}` }
     },
   })
 }
@@ -118,11 +108,11 @@ function defaultTarget({ errorTo, redirects }: Settings, config: AuthConfig): st
   return resolveTarget(errorTo, { config, redirects }) ?? config.issuer
 }
 
-/** Returns the page that shows an error: its code, and no text of the provider or of an unknown error. */
+/** Redirects to the page that shows an error: its code, no text of the provider or of an unknown error. */
 function failed(
   error: unknown,
-  { errorTo, path, config }: { errorTo: string; path: string; config: EndpointContext['config'] },
-): string {
+  { errorTo, path, config }: { errorTo: string; path: string; config: AuthConfig },
+) {
   reportFailure(error, { path, step: 'endpoint' }, config)
   const { code, challenge } = toErrorResponse(error)
   const url = new URL(withParameter(errorTo, 'error', code))
@@ -133,5 +123,5 @@ function failed(
       methods: challenge.methods.join(' '),
       expiresIn: String(challenge.expiresIn),
     })}`
-  return url.href
+  return { body: {}, redirect: url.href }
 }
