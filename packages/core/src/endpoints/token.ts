@@ -10,8 +10,8 @@ import { readCredentials, type SessionCookie } from '../request/credentials.ts'
 import { isPrefetch } from '../request/prefetch.ts'
 import { authenticate } from '../session/authenticate.ts'
 import { withoutReports } from '../session/report-denial.ts'
+import { limitAddress } from './attempts.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from './endpoint.ts'
-import { limitAddress } from './limit-address.ts'
 import { anyQuery, tokens } from './plain-schemas.ts'
 
 /** Refreshes per session. */

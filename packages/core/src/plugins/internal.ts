@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { type Attempts, consume, type GiveBack } from '../endpoints/attempts.ts'
 import type { EndpointContext } from '../endpoints/endpoint.ts'
 import { isAuthError } from '../protocol/errors.ts'
 import { checkRateLimit, type RateLimit } from '../rate-limit/rate-limit.ts'
@@ -35,25 +36,22 @@ export function isRateLimited(error: unknown): boolean {
 }
 
 /**
- * Returns a handler of errors that gives an attempt back if the database is unavailable. Use it only if the
- * proof was right, or wasn't checked: otherwise, an outage would allow any number of guesses.
+ * Returns a handler of errors that gives an attempt back if the database is unavailable.
+ * @param giveBack null if the proof was wrong: otherwise, an outage would allow any number of guesses
  */
-export function giveBackInOutage(giveBack: () => Promise<void>): (error: unknown) => Promise<never> {
+export function giveBackInOutage(giveBack: GiveBack | null): (error: unknown) => Promise<never> {
   return async (error) => {
-    if (isAuthError(error) && error.reason === 'SESSIONS_UNAVAILABLE') await giveBack()
+    if (isAuthError(error) && error.reason === 'SESSIONS_UNAVAILABLE') await giveBack?.()
     throw error
   }
 }
 
-/** Consumes an attempt. Returns false over the limit, for responses that must not reveal it. */
-export async function isAllowed(context: EndpointContext, key: string, limit: RateLimit): Promise<boolean> {
-  try {
-    await context.limit(key, limit)
-    return true
-  } catch (error) {
-    if (isRateLimited(error)) return false
+/** Like {@link consume}, but returns null over a limit, for responses that must not reveal it. */
+export function tryConsume(context: EndpointContext, attempts: Attempts): Promise<GiveBack | null> {
+  return consume(context, attempts).catch((error: unknown) => {
+    if (isRateLimited(error)) return null
     throw error
-  }
+  })
 }
 
 interface EmailLimits {
@@ -61,30 +59,12 @@ interface EmailLimits {
   readonly limits: { readonly email: RateLimit; readonly mailbox: RateLimit }
 }
 
-/** Does the same for an email: by mailbox and the client's network, then by mailbox alone. */
-export async function isEmailAllowed(
-  context: EndpointContext,
-  email: string,
-  options: EmailLimits,
-): Promise<boolean> {
-  const [ofNetwork, ofMailbox] = await emailAttempts(context, email, options)
-  return (await isAllowed(context, ...ofNetwork)) && (await isAllowed(context, ...ofMailbox))
-}
-
-/** Gives back the attempts of an email that wasn't sent. */
-export async function giveBackEmail(
-  context: EndpointContext,
-  email: string,
-  options: EmailLimits,
-): Promise<void> {
-  for (const attempt of await emailAttempts(context, email, options)) await context.giveBack(...attempt)
-}
-
-async function emailAttempts(
+/** Returns the attempts of an email: by mailbox and the client's network, then by mailbox alone. */
+export async function emailAttempts(
   { address }: EndpointContext,
   email: string,
   { purpose, limits }: EmailLimits,
-): Promise<readonly [ofNetwork: [string, RateLimit], ofMailbox: [string, RateLimit]]> {
+): Promise<Attempts> {
   const mailbox = await hashSecret(email)
   return [
     [`${purpose}:${clientNetwork(address)}:${mailbox}`, limits.email],

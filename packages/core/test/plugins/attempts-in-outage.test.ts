@@ -106,6 +106,15 @@ test.each(outages)('a passkey does not use up the limit if $failing fail', async
   expect((await browser.signInPasskey(laptop)).status).toBe('200')
 })
 
+test('wrong passkeys use up the limit', async () => {
+  const browser = open()
+  const signIn = async () => (await browser.signInPasskey(new Authenticator())).status
+  await inOutage(async () => {
+    for (let attempt = 0; attempt < 2; attempt++) expect(await signIn()).toBe(OUTAGE)
+  })
+  expect(await signIn()).toBe('429 RATE_LIMITED')
+})
+
 test('a code that could not be sent by email does not use up the limit', async () => {
   const { email } = await auth.createUser()
   const browser = open()

@@ -1,7 +1,7 @@
 import { pruningTime } from '../../database/clock-skew.ts'
+import { limitAddress } from '../../endpoints/attempts.ts'
 import { defineEndpoint, type Endpoint, type EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
-import { limitAddress } from '../../endpoints/limit-address.ts'
 import { noFields, tokens } from '../../endpoints/plain-schemas.ts'
 import { findToken } from '../../lifecycle/refresh-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'

@@ -1,6 +1,6 @@
+import { type GiveBack, giveBackAddress, limitAddress } from '../../endpoints/attempts.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
-import { giveBackAddress, limitAddress } from '../../endpoints/limit-address.ts'
-import { giveBackEmail, isAllowed, isEmailAllowed } from '../internal.ts'
+import { emailAttempts, tryConsume } from '../internal.ts'
 import type { EmailCodeLimits } from './settings.ts'
 
 const PURPOSES = { address: 'email-code:address', email: 'email-code' } as const
@@ -26,24 +26,13 @@ interface RequestedEmail {
   readonly browser: string | null
 }
 
-/** Returns whether an email may be sent. If not, respond as if it was: a 429 reveals others' requests. */
-export function countEmail(
+/** Returns null if no email may be sent. Then respond as if it was: a 429 reveals others' requests. */
+export async function countEmail(
   { email, browser }: RequestedEmail,
   context: EndpointContext,
   limits: EmailCodeLimits,
-): Promise<boolean> {
-  if (browser !== null) return isAllowed(context, keyOf(browser), limits.email)
-  return isEmailAllowed(context, email, { purpose: PURPOSES.email, limits })
+): Promise<GiveBack | null> {
+  const purpose = PURPOSES.email
+  if (browser !== null) return tryConsume(context, [[`${purpose}:browser:${browser}`, limits.email]])
+  return tryConsume(context, await emailAttempts(context, email, { purpose, limits }))
 }
-
-/** Gives back the attempts that {@link countEmail} used up for an email that wasn't sent. */
-export function giveBackRequest(
-  { email, browser }: RequestedEmail,
-  context: EndpointContext,
-  limits: EmailCodeLimits,
-): Promise<void> {
-  if (browser !== null) return context.giveBack(keyOf(browser), limits.email)
-  return giveBackEmail(context, email, { purpose: PURPOSES.email, limits })
-}
-
-const keyOf = (browser: string) => `${PURPOSES.email}:browser:${browser}`

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { ENDPOINTS } from '../../protocol.ts'
 import { emailAddress, giveBackInOutage } from '../internal.ts'
-import { countAddress, countEmail, giveBackRequest } from './attempts.ts'
+import { countAddress, countEmail } from './attempts.ts'
 import { groupCode } from './code.ts'
 import { signedInBrowsers } from './known-browser.ts'
 import { bindingCookie, createPendingCode, insertPendingCode, LIFETIME_SECONDS } from './pending-code.ts'
@@ -38,15 +38,13 @@ export function requestEmailCode(settings: Settings): Endpoint<{ email: string }
       const user = (await users.where('email', '=', email).executeTakeFirst()) ?? null
       const browser = await signedInBrowsers.find(user?.id ?? null, context)
       if (browser === null) await countAddress(context, limits)
-      const isSent = await countEmail({ email, browser }, context, limits)
+      const giveBack = await countEmail({ email, browser }, context, limits)
+      const isSent = giveBack !== null
       // Otherwise, a known browser could fill the tables.
       if (browser !== null && !isSent) await countAddress(context, limits)
       const now = config.now()
       const pending = createPendingCode(now)
       const hasCode = isSent && (user !== null || signUp)
-      const giveBack = async () => {
-        if (isSent) await giveBackRequest({ email, browser }, context, limits)
-      }
       await context
         .change(async (trx, record) => {
           const request = { email, isSent: hasCode, isCounted: browser === null }

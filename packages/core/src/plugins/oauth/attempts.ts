@@ -1,5 +1,5 @@
+import { giveBackAddress, limitAddress } from '../../endpoints/attempts.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
-import { giveBackAddress, limitAddress } from '../../endpoints/limit-address.ts'
 import type { Settings } from './settings.ts'
 
 type Counted = 'start' | 'callback' | 'code'

@@ -1,39 +1,26 @@
+import { type Attempts, addressAttempts, consume, type GiveBack } from '../../endpoints/attempts.ts'
 import type { AuthorizedContext, EndpointContext } from '../../endpoints/endpoint.ts'
-import type { RateLimit } from '../../rate-limit/rate-limit.ts'
-import { addressBuckets, clientNetwork } from '../../request/address.ts'
+import { clientNetwork } from '../../request/address.ts'
 import type { PasskeyLimits } from './settings.ts'
 
 type Context = EndpointContext | AuthorizedContext
 
 /** Limits the challenges of a user, or of an address. @throws AuthError `RATE_LIMITED` */
 export async function countOptions(context: Context, { options }: PasskeyLimits): Promise<void> {
-  const keys = 'identity' in context ? ofUser(context, options) : ofAddress(context, options)
-  for (const [key, limit] of keys) await context.limit(`passkeys:options:${key}`, limit)
+  await consume(context, attemptsOf(context, 'passkeys:options', { account: options, address: options }))
 }
 
-/**
- * Limits the responses of passkeys, of a user or of an address.
- * @returns a function that gives the attempt back
- * @throws AuthError `RATE_LIMITED`
- */
-export async function countAttempt(
+/** Limits the responses of passkeys, of a user or of an address. @throws AuthError `RATE_LIMITED` */
+export function countAttempt(context: Context, limits: PasskeyLimits): Promise<GiveBack> {
+  return consume(context, attemptsOf(context, 'passkeys', limits))
+}
+
+function attemptsOf(
   context: Context,
-  { account, address }: PasskeyLimits,
-): Promise<() => Promise<void>> {
-  const keys = 'identity' in context ? ofUser(context, account) : ofAddress(context, address)
-  for (const [key, limit] of keys) await context.limit(`passkeys:${key}`, limit)
-  return async () => {
-    for (const [key, limit] of keys) await context.giveBack(`passkeys:${key}`, limit)
-  }
-}
-
-type Attempts = readonly (readonly [key: string, limit: RateLimit])[]
-
-/** Per network, so someone with a copy of the session can't use up the owner's attempts. */
-function ofUser({ identity, address }: AuthorizedContext, limit: RateLimit): Attempts {
-  return [[`user:${identity.userId}:${clientNetwork(address)}`, limit]]
-}
-
-function ofAddress({ address }: EndpointContext, limit: RateLimit): Attempts {
-  return addressBuckets(address, limit).map(({ name, limit }) => [`address:${name}`, limit])
+  purpose: string,
+  { account, address }: Omit<PasskeyLimits, 'options'>,
+): Attempts {
+  if (!('identity' in context)) return addressAttempts(context, `${purpose}:address`, address)
+  // Per network, so someone with a copy of the session can't use up the owner's attempts.
+  return [[`${purpose}:user:${context.identity.userId}:${clientNetwork(context.address)}`, account]]
 }

@@ -35,9 +35,6 @@ export async function provePasskey(
   const isExpected = passkey !== null && (userId ?? passkey.userId) === passkey.userId
   const isRight = isExpected && typeof verified === 'number'
   const at = context.config.now()
-  const giveBackRight = async () => {
-    if (isRight) await giveBack()
-  }
   const proved = await context
     .change(async (trx, record) => {
       await useChallenge(trx, { challenge, purpose }, context)
@@ -50,7 +47,7 @@ export async function provePasskey(
       record({ type: 'sign-in.failed', at, userId: owner, reason: 'INVALID_CREDENTIALS', address })
       return null
     })
-    .catch(giveBackInOutage(giveBackRight))
+    .catch(giveBackInOutage(isRight ? giveBack : null))
   if (proved === null) throw passkeyError('PASSKEY_INVALID', { cause: verified })
   await giveBack()
   return proved

@@ -3,6 +3,7 @@ import { Secret, TOTP } from 'otpauth'
 import type * as z from 'zod/mini'
 import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
+import { consume } from '../../endpoints/attempts.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import type { EncryptionKeys } from '../../keys/encryption-keys.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
@@ -67,21 +68,15 @@ export async function proveCode(
 ): Promise<ProvedCode> {
   // Recovery codes of a former app, whose row was deleted by hand, don't prove that a new app works.
   const isTotp = isFirst || code.length === DIGITS
-  const attempts = [
+  const giveBack = await consume(context, [
     [`totp:${userId}:${clientNetwork(context.address)}`, limits.network],
     // A recovery code can't be guessed.
     ...(isTotp ? ([[`totp:${userId}`, limits.account]] as const) : []),
-  ] as const
-  for (const [key, limit] of attempts) await context.limit(key, limit)
-  const giveBack = async () => {
-    for (const [key, limit] of attempts) await context.giveBack(key, limit)
-  }
+  ])
   // If the app can't be read, nothing was compared.
   const matching = isTotp ? matchCode({ userId, code, isFirst }, context) : null
   const match = (await matching?.catch(giveBackInOutage(giveBack))) ?? null
-  const giveBackRight = async () => {
-    if (typeof match?.step === 'number') await giveBack()
-  }
+  const isRight = typeof match?.step === 'number'
   const proved = await context
     .change(async (trx, record) => {
       await lockUsers(trx, [userId])
@@ -94,7 +89,7 @@ export async function proveCode(
       record({ type: 'sign-in.failed', at: config.now(), userId, reason: 'CODE_INVALID', address })
       return null
     })
-    .catch(giveBackInOutage(giveBackRight))
+    .catch(giveBackInOutage(isRight ? giveBack : null))
   if (proved === null) throw totpError('CODE_INVALID')
   await giveBack()
   return { userId, method: isTotp ? 'otp' : 'recovery', secret: proved.secret }
