@@ -11,7 +11,6 @@ export type { ResetPasswordInput } from './email-password/reset-password.ts'
 export type {
   Email,
   EmailChangedEmail,
-  EmailUser,
   LinkEmail,
   NewSignInEmail,
   NoticeEmail,
@@ -27,3 +26,4 @@ export type {
 export type { SignInInput } from './email-password/sign-in.ts'
 export type { SignUpInput } from './email-password/sign-up.ts'
 export type { UsernameResponse } from './email-password/usernames.ts'
+export type { EmailUser } from './email-user.ts'

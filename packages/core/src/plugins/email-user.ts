@@ -1,3 +1,5 @@
+import type { SelectQueryBuilder } from 'kysely'
+import type { AuthKysely, AuthTables } from '../database/schema/kysely-tables.ts'
 import type { EndpointContext } from '../endpoints/endpoint.ts'
 
 /** The user whom an email is about. */
@@ -5,6 +7,17 @@ export interface EmailUser {
   readonly id: string
   readonly name: string
   readonly email: string
+}
+
+type UserKey = { id: string } | { email: string }
+
+export function selectUser(db: AuthKysely, by: UserKey): SelectQueryBuilder<AuthTables, 'user', EmailUser> {
+  const users = db.selectFrom('user').select(['id', 'name', 'email'])
+  return users.where(({ and }) => and(by))
+}
+
+export function findUser(db: AuthKysely, by: UserKey): Promise<EmailUser | undefined> {
+  return selectUser(db, by).executeTakeFirst()
 }
 
 /** Sends no email to the address of an anonymous user, which has no mailbox (RFC 2606 section 2). */
@@ -27,8 +40,7 @@ export function emailUser(
   send: (user: EmailUser) => Promise<unknown>,
 ): void {
   later(async () => {
-    const query = db.selectFrom('user').select(['id', 'name', 'email']).where('id', '=', userId)
-    const user = await query.executeTakeFirst()
+    const user = await findUser(db, { id: userId })
     if (user !== undefined && hasMailbox(user.email)) await send(user)
   })
 }

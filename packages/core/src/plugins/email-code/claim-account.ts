@@ -2,6 +2,7 @@ import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { lockValidUser } from '../../lifecycle/create-session.ts'
 import { deleteSessions } from '../../lifecycle/end-session.ts'
+import { selectUser } from '../email-user.ts'
 import { insertUser } from '../insert-user.ts'
 import { emailCodeError, type Settings } from './settings.ts'
 
@@ -20,8 +21,8 @@ export async function claimAccount(
   const { user, isNew, hadPassword } = await change(async (trx, record) => {
     const created = { name: nameOf(email), email, emailVerified: true, now }
     const isNew = signUp && (await insertUser(trx, record, created)) !== null
-    const query = trx.selectFrom('user').select(['id', 'name', 'email', 'emailVerified'])
-    const found = await query.where('email', '=', email).forNoKeyUpdate().executeTakeFirst()
+    const query = selectUser(trx, { email }).select('emailVerified')
+    const found = await query.forNoKeyUpdate().executeTakeFirst()
     if (found === undefined) throw emailCodeError('EMAIL_CODE_INVALID')
     const { emailVerified, ...user } = found
     const userId = user.id

@@ -5,6 +5,7 @@ import { oneTimeToken } from '../../endpoints/plain-schemas.ts'
 import type { EndpointError } from '../../protocol/endpoint-error.ts'
 import { readCookie, setCookie } from '../../request/cookie.ts'
 import { createSecret, hashSecret } from '../../session/secret.ts'
+import { findUser } from '../email-user.ts'
 import { countAddress } from './attempts.ts'
 import { code, createCode } from './code.ts'
 import { emailCodeError, type Settings } from './settings.ts'
@@ -87,16 +88,11 @@ export async function proveMailbox(
   const proved = await context.change(async (trx, record) => {
     const found = await attempt(secret, trx, context.config.now())
     if (found === undefined) return null
-    const rows = withOwnTables(trx)
     if (await matches(found, secret, proof)) {
-      await rows.deleteFrom('emailCode').where('id', '=', found.id).execute()
+      await withOwnTables(trx).deleteFrom('emailCode').where('id', '=', found.id).execute()
       return { email: found.email, isCounted: !found.token.startsWith(UNCOUNTED) }
     }
-    const user = await rows
-      .selectFrom('user')
-      .select('id')
-      .where('email', '=', found.email)
-      .executeTakeFirst()
+    const user = await findUser(trx, { email: found.email })
     const { address, config } = context
     const failure = { userId: user?.id ?? null, reason: 'CODE_INVALID', address } as const
     record({ type: 'sign-in.failed', at: config.now(), ...failure })

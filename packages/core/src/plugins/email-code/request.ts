@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { ENDPOINTS } from '../../protocol.ts'
+import { findUser } from '../email-user.ts'
 import { emailAddress, giveBackInOutage } from '../internal.ts'
 import { countAddress, countEmail } from './attempts.ts'
 import { groupCode } from './code.ts'
@@ -34,8 +35,7 @@ export function requestEmailCode(settings: Settings): Endpoint<{ email: string }
     }),
     async run({ email }, context) {
       const { database, config, sessionTransport } = context
-      const users = database.db.selectFrom('user').select(['id', 'name', 'email'])
-      const user = (await users.where('email', '=', email).executeTakeFirst()) ?? null
+      const user = (await findUser(database.db, { email })) ?? null
       const browser = await signedInBrowsers.find(user?.id ?? null, context)
       if (browser === null) await countAddress(context, limits)
       const giveBack = await countEmail({ email, browser }, context, limits)

@@ -1,7 +1,6 @@
-import type { SelectQueryBuilder } from 'kysely'
 import * as z from 'zod/mini'
 import { type AnyDatabase, toSessionDatabase } from '../../database/database.ts'
-import { type AuthKysely, type AuthTables, toNullableDate } from '../../database/schema/kysely-tables.ts'
+import { type AuthKysely, toNullableDate } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import { userName } from '../../endpoints/user-record.ts'
 import { commit } from '../../lifecycle/commit.ts'
@@ -11,19 +10,7 @@ import { insertUser } from '../insert-user.ts'
 import { emailAddress } from '../internal.ts'
 import { CREDENTIAL, usableAccounts } from '../usable-accounts.ts'
 import { newPassword } from './password.ts'
-import type { EmailUser } from './send-email.ts'
 import { emailPasswordError, hashNewPassword, type PasswordRules, wrongPassword } from './settings.ts'
-
-type UserKey = { id: string } | { email: string }
-
-export function selectUser(db: AuthKysely, by: UserKey): SelectQueryBuilder<AuthTables, 'user', EmailUser> {
-  const users = db.selectFrom('user').select(['id', 'name', 'email'])
-  return users.where(({ and }) => and(by))
-}
-
-export function findUser(db: AuthKysely, by: UserKey): Promise<EmailUser | undefined> {
-  return selectUser(db, by).executeTakeFirst()
-}
 
 export type PasswordAccount = {
   userId: string

@@ -1,7 +1,5 @@
 import type { EmailUser } from '../email-user.ts'
 
-export type { EmailUser }
-
 interface EmailFields {
   readonly to: string
   /** The user whom the email is about. */

@@ -1,9 +1,8 @@
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
-import { findUser } from './accounts.ts'
+import { type EmailUser, findUser } from '../email-user.ts'
 import { countEmail } from './attempts.ts'
 import { createLink, isReserved } from './links.ts'
-import type { EmailUser } from './send-email.ts'
 import { requireEmail, type Settings } from './settings.ts'
 
 /** Sends the verification email to the address of a user, after the response. */

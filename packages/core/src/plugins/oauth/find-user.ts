@@ -4,6 +4,7 @@ import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { hasSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { lockValidUser } from '../../lifecycle/create-session.ts'
 import { lockUsers } from '../../lifecycle/locked-sessions.ts'
+import { selectUser } from '../email-user.ts'
 import { insertUser } from '../insert-user.ts'
 import { oauthError } from './errors.ts'
 import type { Person } from './prove.ts'
@@ -108,11 +109,7 @@ async function requireSamePerson(
     secondFactors,
   }: Omit<FirstSignIn, 'person' | 'newUserId' | 'now'> & Record<'userId' | 'email', string>,
 ): Promise<void> {
-  const user = await trx
-    .selectFrom('user')
-    .select(['email', 'emailVerified'])
-    .where('id', '=', userId)
-    .executeTakeFirst()
+  const user = await selectUser(trx, { id: userId }).select('emailVerified').executeTakeFirst()
   const isVerified = user?.email === email && Boolean(user.emailVerified)
   const accounts = trx.selectFrom('account').select('id').where('userId', '=', userId)
   const sameProvider = await accounts.where('providerId', '=', provider.id).executeTakeFirst()

@@ -4,7 +4,7 @@ import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { AuthError } from '../../protocol/errors.ts'
-import { sendNotice } from '../email-user.ts'
+import { selectUser, sendNotice } from '../email-user.ts'
 import { redirectToApp } from './app-code.ts'
 import { oauthError } from './errors.ts'
 import {
@@ -105,8 +105,7 @@ async function requireOwnEmail(
   record: RecordEvent,
   { userId, person, provider, now }: { userId: string; person: Person; provider: Provider; now: Date },
 ): Promise<void> {
-  const users = trx.selectFrom('user').select(['email', 'emailVerified']).where('id', '=', userId)
-  const user = await users.executeTakeFirst()
+  const user = await selectUser(trx, { id: userId }).select('emailVerified').executeTakeFirst()
   if (user === undefined) throw new AuthError('SESSION_NOT_FOUND')
   if (user.emailVerified) return
   const { email } = user
