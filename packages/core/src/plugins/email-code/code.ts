@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type * as z from 'zod/mini'
 import { typedCode } from '../internal.ts'
 
@@ -10,16 +11,8 @@ import { typedCode } from '../internal.ts'
 const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
 const LENGTH = 8
 
-/** Larger random bytes are skipped: a remainder would favor the first letters. */
-const MAX_BYTE = 256 - (256 % ALPHABET.length)
-
 export function createCode(): string {
-  let code = ''
-  while (code.length < LENGTH) {
-    const bytes = crypto.getRandomValues(new Uint8Array(LENGTH))
-    for (const byte of bytes) if (byte < MAX_BYTE) code += ALPHABET[byte % ALPHABET.length]
-  }
-  return code.slice(0, LENGTH)
+  return Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 }
 
 /** Returns a code as an email shows it: `WDJB-MJHT`. */

@@ -1,9 +1,9 @@
 import type { AuthPlugin } from '../../endpoints/definition.ts'
 import { toMailboxes } from '../email-user.ts'
 import { rateLimits } from '../internal.ts'
+import { signInMemory } from '../known-browsers.ts'
 import { hasVerifiedEmail } from '../usable-accounts.ts'
-import { browsers } from './known-browser.ts'
-import { requestEmailCode } from './request.ts'
+import { requestEmailCode, signedInBrowsers } from './request.ts'
 import { DEFAULT_LIMITS, EMAIL_CODE_ERRORS, type EmailCodeOptions, type Settings } from './settings.ts'
 import { reauthenticateEmailCode, signInEmailCode } from './sign-in.ts'
 import { migrations } from './tables.ts'
@@ -31,11 +31,11 @@ export function emailCode(options: EmailCodeOptions): AuthPlugin<EmailCodeEndpoi
     migrations,
     expiringTables: ['emailCode', 'emailCodeBrowser'],
     canSignIn: hasVerifiedEmail,
-    browsers,
+    browsers: signInMemory(signedInBrowsers),
     async onChange(event, trx) {
       // Someone else may have signed in with the former password.
       if (event.type === 'user.password-changed' || event.type === 'user.email-change-undone')
-        await browsers.forget(event.userId, trx)
+        await signedInBrowsers.forget(trx, event.userId)
     },
     endpoints: {
       requestEmailCode: requestEmailCode(settings),

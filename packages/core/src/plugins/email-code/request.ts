@@ -3,11 +3,14 @@ import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { ENDPOINTS } from '../../protocol.ts'
 import { findUser } from '../email-user.ts'
 import { emailAddress, giveBackInOutage } from '../internal.ts'
+import { type KnownBrowsers, knownBrowsers } from '../known-browsers.ts'
 import { countAddress, countEmail } from './attempts.ts'
 import { groupCode } from './code.ts'
-import { signedInBrowsers } from './known-browser.ts'
 import { bindingCookie, createPendingCode, insertPendingCode, LIFETIME_SECONDS } from './pending-code.ts'
 import type { Settings } from './settings.ts'
+
+/** Browsers that have signed in. */
+export const signedInBrowsers: KnownBrowsers = knownBrowsers({ table: 'emailCodeBrowser', suffix: '-email' })
 
 export interface EmailCodeResponse {
   success: true
