@@ -54,16 +54,11 @@ export function tryConsume(context: EndpointContext, attempts: Attempts): Promis
   })
 }
 
-interface EmailLimits {
-  readonly purpose: string
-  readonly limits: { readonly email: RateLimit; readonly mailbox: RateLimit }
-}
-
 /** Returns the attempts of an email: by mailbox and the client's network, then by mailbox alone. */
 export async function emailAttempts(
   { address }: EndpointContext,
   email: string,
-  { purpose, limits }: EmailLimits,
+  { purpose, limits }: { purpose: string; limits: Record<'email' | 'mailbox', RateLimit> },
 ): Promise<Attempts> {
   const mailbox = await hashSecret(email)
   return [

@@ -21,12 +21,10 @@ export interface LinkedAccount {
   readonly isNew?: boolean
 }
 
-type AccountKey = { provider: Provider; accountId: string }
-
 /** Finds the account of a person at a provider, by the provider's id alone. */
 export function findAccount(
   db: AuthKysely,
-  { provider, accountId }: AccountKey,
+  { provider, accountId }: { provider: Provider; accountId: string },
 ): Promise<LinkedAccount | undefined> {
   const accounts = db.selectFrom('account').select(['id', 'userId']).where('providerId', '=', provider.id)
   return accounts.where('accountId', '=', accountId).executeTakeFirst()

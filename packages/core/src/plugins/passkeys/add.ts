@@ -107,17 +107,14 @@ async function verify(
   }
 }
 
-interface NewPasskey extends NewCredential {
-  readonly userId: string
-  readonly name: string
-  readonly createdAt: Date
-}
-
 /**
  * Call it in a change, which has locked the user.
  * @throws EndpointError `TOO_MANY_PASSKEYS`, or `PASSKEY_INVALID` if a user already has it
  */
-async function insertPasskey(passkey: NewPasskey, trx: AuthTransaction): Promise<void> {
+async function insertPasskey(
+  passkey: NewCredential & { userId: string; name: string; createdAt: Date },
+  trx: AuthTransaction,
+): Promise<void> {
   const { userId } = passkey
   const rows = withOwnTables(trx)
   const own = await rows.selectFrom('passkeyCredential').select('id').where('userId', '=', userId).execute()

@@ -67,15 +67,10 @@ const DECOY: Passkey = {
   synced: false,
 }
 
-interface Expectation extends Pick<Proof, 'purpose'> {
-  readonly challenge: string
-  readonly passkey: Passkey | null
-}
-
 /** Returns the authenticator's counter, or why the response isn't valid. */
 async function verify(
   assertion: PasskeyAssertion,
-  { challenge, purpose, passkey }: Expectation,
+  { challenge, purpose, passkey }: { challenge: string; purpose: Purpose; passkey: Passkey | null },
   { config }: EndpointContext,
   settings: Settings,
 ): Promise<number | Error> {
@@ -105,15 +100,9 @@ async function verify(
   }
 }
 
-interface Use {
-  readonly passkey: Passkey
-  readonly counter: number
-  readonly at: Date
-}
-
 /** Stores the counter. Returns false if it didn't increase, so there may be a copy of the authenticator. */
 async function acceptCounter(
-  { passkey: { id, userId }, counter, at }: Use,
+  { passkey: { id, userId }, counter, at }: { passkey: Passkey; counter: number; at: Date },
   trx: AuthTransaction,
   record: RecordEvent,
 ): Promise<boolean> {
