@@ -20,7 +20,7 @@ interface LeasedHandle extends AuthorizedHandle {
 
 /** The handle of a guarded call. The one of an outer guard would have that guard's signal. */
 class GuardedHandle extends CallHandle implements LeasedHandle {
-  readonly #outer: object
+  readonly #outer: AuthHandle
   readonly #caller: AbortSignal | undefined
   #read: SessionRead | null = null
   /** Created on first use: most calls need none. */
@@ -30,9 +30,15 @@ class GuardedHandle extends CallHandle implements LeasedHandle {
   constructor({ ctx: { auth }, path, type, signal }: CallOptions<AuthContext>) {
     const { isGet, identity, store } = auth[authCall]
     super(auth[authRequest], { kind: type, isGet, path, identity, store })
-    // A resolver may call another procedure, whose conditions don't apply to its own call.
-    this.#outer = auth[authCall].path === path ? auth : {}
+    this.#outer = auth
     this.#caller = signal
+  }
+
+  /** Whether a resolver made the call, by `createCaller`. It can read streams on every transport. */
+  get isNested(): boolean {
+    const outer = this.#outer
+    if (this.#caller === undefined || !(outer instanceof GuardedHandle)) return this.#caller === undefined
+    return outer[authCall].path !== this[authCall].path || outer.isNested
   }
 
   get [callLease](): CallLease {
@@ -40,7 +46,8 @@ class GuardedHandle extends CallHandle implements LeasedHandle {
     if (this.#read === null) throw new TypeError('No session was read for this call')
     const { kind, path = '' } = this[authCall]
     this.#lease = new CallLease(this.#read, {
-      outer: this.#outer,
+      // Conditions of a procedure that a resolver calls don't apply to the resolver's own call.
+      outer: this.#outer[authCall].path === path ? this.#outer : {},
       config: this[authRequest].config,
       path,
       callers: [this.#caller, this[authRequest].closed],
@@ -141,7 +148,7 @@ export async function guardCall<Call extends CallOptions<AuthContext>>(
 function guardStreams(data: unknown, auth: GuardedHandle, release: (() => void) | null): unknown {
   const { carriesStreams, limiter } = auth[authRequest]
   // This transport never reads the stream, so abort it here or the resolver's work leaks.
-  if (auth[authCall].kind !== 'subscription' && !carriesStreams) auth[callLease].abandon()
+  if (auth[authCall].kind !== 'subscription' && !carriesStreams && !auth.isNested) auth[callLease].abandon()
   const openStream = () => {
     release?.()
     return auth[callLease].openStream()

@@ -4,9 +4,11 @@ import {
   createAuthContext,
   type DatabaseContext,
   requireRole,
+  sensitiveSessionMiddleware,
   sessionMiddleware,
 } from '@sallyport/trpc'
 import { initTRPC, TRPCError } from '@trpc/server'
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type * as Package from '../../src/server.ts'
 import { soon } from '../support/soon.ts'
@@ -82,6 +84,42 @@ describe('a stream whose resolver has called a procedure for admins', () => {
     await auth.db.deleteFrom('session').where('id', '=', admin.sessionId).execute()
     auth.database.revocations.publish(admin)
     await soon(() => expect(ended).toHaveBeenCalledOnce())
+  })
+})
+
+describe('a resolver that calls a procedure with a streamed query', () => {
+  const inner = t.router({
+    chat: protectedProcedure.query(({ ctx }) => untilAborted(ctx.auth.signal)),
+    adminChat: protectedProcedure
+      .use(sensitiveSessionMiddleware)
+      .query(({ ctx }) => untilAborted(ctx.auth.signal)),
+  })
+  type Path = 'chat' | 'adminChat'
+
+  async function firstOf(path: Path, ctx: DatabaseContext, signal?: AbortSignal) {
+    const caller = t.createCallerFactory(inner)(ctx, { ...(signal && { signal }) })
+    for await (const value of await caller[path]()) return value
+  }
+
+  const router = t.router({
+    read: protectedProcedure.query(({ ctx }) => firstOf('chat', ctx)),
+    write: protectedProcedure.mutation(({ ctx, signal }) => firstOf('chat', ctx, signal)),
+    readTwice: protectedProcedure.query(({ ctx, signal }) => firstOf('adminChat', ctx, signal)),
+    publicRead: t.procedure.query(({ ctx }) => firstOf('chat', ctx)),
+  })
+
+  test.each(['read', 'write', 'readTwice', 'publicRead'])('reads it over HTTP: %s', async (path) => {
+    const { http } = createAuthContext(auth.config)
+    const response = await fetchRequestHandler({
+      endpoint: '/trpc',
+      req: new Request(`${auth.config.baseUrl}/trpc/${path}`, {
+        method: path === 'write' ? 'POST' : 'GET',
+        headers: { cookie: admin.cookie, 'content-type': 'application/json', 'x-sallyport': '1' },
+      }),
+      router,
+      createContext: (options) => ({ ...http(options), db: auth.db }),
+    })
+    expect(await response.json()).toEqual({ result: { data: 'ready' } })
   })
 })
 
