@@ -13,6 +13,8 @@ export interface StreamLease extends LeaseSubscription {
   readonly signal: AbortSignal
   /** Keeps the reason of an AuthError from the source, such as a lost database, and an endpoint's status. */
   withReason(error: unknown): unknown
+  /** Ends the stream, and aborts the signal unless another stream of the call is open. */
+  abandon(): void
 }
 
 interface CallLeaseOptions {
@@ -98,6 +100,11 @@ export class CallLease implements LeaseSubscriber {
     if (--this.#openStreams === 0) this.end()
   }
 
+  abandonStream(): void {
+    this.endStream()
+    if (this.#openStreams === 0) this.abandon()
+  }
+
   #subscribe(): void {
     if (this.#subscription !== null || this.#controller.signal.aborted) return
     if (this.#callers.some((caller) => caller?.aborted)) {
@@ -178,6 +185,11 @@ class OpenStream implements StreamLease {
 
   end(): void {
     if (this.#isOpen) this.#lease.endStream()
+    this.#isOpen = false
+  }
+
+  abandon(): void {
+    if (this.#isOpen) this.#lease.abandonStream()
     this.#isOpen = false
   }
 }

@@ -22,6 +22,7 @@ export function guardIterable(
 ): AsyncIterableIterator<unknown> & AsyncDisposable {
   let iterator: AsyncIterator<unknown> | undefined
   let opened: StreamLease | undefined
+  let isReading = false
   let isOver = false
 
   /** Not before the first read: a source may begin its work here, and tRPC doesn't read every stream. */
@@ -50,13 +51,17 @@ export function guardIterable(
       lease.signal.throwIfAborted()
       const drained = writable?.() ?? null
       if (drained !== null) await unlessEnded(drained, lease.signal)
+      isReading = true
       const { done, value } = await unlessEnded(iterate().next(), lease.signal)
+      isReading = false
       for (let wait = lease.pending(); wait !== null; wait = lease.pending()) await wait
       lease.signal.throwIfAborted()
       const result = { done: done === true, value: guardValue(value) }
       if (result.done) finish()
       return result
     } catch (error) {
+      // The consumer has left meanwhile.
+      if (isOver) return { done: true, value: undefined }
       // The consumer gets the error that ended the stream, not another one of the source.
       abandon().catch(() => {})
       throw lease.withReason(error)
@@ -71,6 +76,8 @@ export function guardIterable(
     async return(value) {
       // After an error the source was already stopped, and may never respond.
       if (isOver) return { done: true, value }
+      // A source that is being read may stop only when its signal aborts.
+      if (isReading) opened?.abandon()
       finish()
       return (await iterate().return?.(value)) ?? { done: true, value }
     },

@@ -90,6 +90,16 @@ test('a call without a caller ends its signal, too', () => {
   expect([signal.aborted, feed.listeners]).toEqual([true, 0])
 })
 
+test('a stream whose reader has left ends the signal with the last stream', () => {
+  const lease = open()
+  const [first, second] = [lease.openStream(), lease.openStream()]
+  first.abandon()
+  expect(lease.signal.aborted).toBe(false)
+  second.abandon()
+  second.abandon()
+  expect([lease.signal.aborted, feed.listeners]).toEqual([true, 0])
+})
+
 test('a stream that begins after its caller has gone away leaves nothing for the end of the server', async () => {
   const lease = open({ callers: [AbortSignal.abort()], isResumable: true })
   const { signal } = lease.openStream()

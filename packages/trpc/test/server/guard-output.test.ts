@@ -27,6 +27,7 @@ function testLease() {
       pending: () => lease.pending,
       withReason: (error: unknown) => error,
       end: lease.end,
+      abandon() {},
     })),
   }
   return lease

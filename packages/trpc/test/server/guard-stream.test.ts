@@ -201,6 +201,7 @@ describe('guardObservable', () => {
       pending: () => pending?.promise ?? null,
       withReason: (error: unknown) => error,
       end: vi.fn<() => void>(),
+      abandon() {},
     }
     let source: Parameters<Parameters<typeof observable<string>>[0]>[0] | undefined
     const left = vi.fn<() => void>()
@@ -291,6 +292,7 @@ describe('guardObservable', () => {
       pending: () => null,
       withReason: (error: unknown) => error,
       end: vi.fn<() => void>(),
+      abandon() {},
     }
     const begun = vi.fn<() => void>()
     const received: string[] = []
@@ -353,6 +355,7 @@ describe('guardIterable', () => {
       pending: () => null,
       withReason: (error: unknown) => error,
       end: vi.fn<() => void>(),
+      abandon() {},
       endSession: () => controller.abort(new Error('the session has ended')),
     }
   }
@@ -521,6 +524,7 @@ test('guardPromise rejects at once if the session has already ended', async () =
     pending: () => null,
     withReason: (error: unknown) => error,
     end: vi.fn<() => void>(),
+    abandon() {},
   }
   await expect(guardPromise(new Promise(() => {}), { openStream: () => lease })).rejects.toBe(ended)
   expect(lease.end).toHaveBeenCalledOnce()
@@ -528,7 +532,7 @@ test('guardPromise rejects at once if the session has already ended', async () =
 
 test('guardPromise leaves no listener behind', async () => {
   const { signal } = new AbortController()
-  const lease = { signal, pending: () => null, withReason: (error: unknown) => error, end() {} }
+  const lease = { signal, pending: () => null, withReason: (error: unknown) => error, end() {}, abandon() {} }
   expect(await guardPromise(Promise.resolve('done'), { openStream: () => lease })).toBe('done')
   await new Promise((resolve) => setImmediate(resolve))
   expect(getEventListeners(signal, 'abort')).toEqual([])

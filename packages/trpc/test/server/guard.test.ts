@@ -174,6 +174,17 @@ describe('the signal of the session', () => {
     await soon(() => expect(server.stage.abortedAtCleanup).toEqual([true]))
   })
 
+  test('aborts when a reader leaves who waits for the next value, without a connection to close', async () => {
+    const stream = await callerFor(server, browser(await server.auth.signIn())).clock()
+    const reader = stream[Symbol.asyncIterator]()
+    await reader.next()
+    const next = reader.next()
+    await reader.return?.()
+    expect(await next).toEqual({ done: true, value: undefined })
+    expect(server.stage.abortedAtCleanup).toEqual([true])
+    expect(server.feed.listeners).toBe(0)
+  })
+
   test('aborts in a running query when its WebSocket closes, and is released', async () => {
     const client = connectWebSocket(server, browser(await server.auth.signIn()))
     const waiting = client.waiting.query()
