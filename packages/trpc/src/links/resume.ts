@@ -3,8 +3,13 @@ import { backOff, pause } from '../client/back-off.ts'
 import { authDataOf, type CallError, isOutage } from './call-error.ts'
 import type { Call, Envelope, Intercept } from './send-call.ts'
 
-/** After this long, a subscription is healthy and its back-off starts over. */
-const HEALTHY_MS = 30_000
+/**
+ * After this long, a subscription is healthy and its back-off starts over. Longer than the lease of a session
+ * that the server can't read again, and shorter than the 10 s after which some platforms end all responses.
+ */
+const HEALTHY_MS = 8_000
+/** The same for one that the server hasn't accepted, such as while the browser is offline. */
+const WAITED_MS = 30_000
 
 export interface Resumption {
   /** Begins another attempt, and returns the operation to send: it continues after the last event. */
@@ -53,17 +58,17 @@ export function createResumption(call: Call): Resumption {
     },
     showOutage: show,
     end() {
-      const hasLasted = performance.now() - sentAt > HEALTHY_MS
-      if (hasLasted) failures = 0
-      return resumption.hasBegun || hasLasted
+      const hasLasted = performance.now() - sentAt > (resumption.hasBegun ? HEALTHY_MS : WAITED_MS)
+      if (!hasLasted) return resumption.hasBegun
+      failures = 0
+      return true
     },
     async wait(error) {
       show(error)
       await pause(backOff(++failures, authDataOf(error).retryAfterSeconds), (end) => {
+        // The next attempt replaces it.
         call.signal.onabort = end
-        return () => {
-          call.signal.onabort = null
-        }
+        return () => {}
       })
     },
   }

@@ -109,13 +109,17 @@ test('a delay is as long as the server requests', async () => {
   expect(sent).toHaveLength(2)
 })
 
-test('a connection that has lasted starts again with the shortest delay', async () => {
+test.each([
+  { connection: 'a connection that has lasted', lastsMs: 30_001 },
+  { connection: 'a short one that the server has accepted', lastsMs: 8_001, envelope: started },
+])('$connection starts again with the shortest delay', async ({ lastsMs, envelope }) => {
   const { sent, last } = await open()
   for (const pause of [500, 1_000]) {
     last().error(lost())
     await vi.advanceTimersByTimeAsync(pause)
   }
-  await vi.advanceTimersByTimeAsync(30_001)
+  if (envelope) last().next(envelope)
+  await vi.advanceTimersByTimeAsync(lastsMs)
   last().error(lost())
   await vi.advanceTimersByTimeAsync(500)
   expect(sent).toHaveLength(4)
