@@ -1,6 +1,12 @@
 import type { AuthConfig, AuthDatabase, AuthStore, Identity, RequestKind } from '@sallyport/core'
-import { identify } from '@sallyport/core'
-import { clientAddress, isUnavailable, readCredentials, reportFailure } from '@sallyport/core/internal/server'
+import { checkOrigin, identify } from '@sallyport/core'
+import {
+  clientAddress,
+  isUnavailable,
+  readCredentials,
+  reportFailure,
+  reportRejection,
+} from '@sallyport/core/internal/server'
 import type { AuthRequestOptions, RenewSession, SentRequest, Transport } from './sent-request.ts'
 import { isCurrent, readSession, type SessionRead } from './session-read.ts'
 import type { SocketLimiter } from './socket-limiter.ts'
@@ -35,7 +41,7 @@ export class AuthRequest {
   #step1: Step1 | null = null
   #lastRead: SharedRead | null = null
   #wasChecked = false
-  #isIdentified = false
+  #identity: Identity | null = null
   #handshake: Promise<void> | null = null
   #isAwaited = false
 
@@ -78,7 +84,7 @@ export class AuthRequest {
 
   /** Whether Step 1 has proved who the caller is, so Step 2 rejected what failed. Stays true. */
   isIdentified(): boolean {
-    return this.#isIdentified
+    return this.#identity !== null
   }
 
   /** Whether the credentials were read: the response may be meant for this caller alone. */
@@ -145,13 +151,15 @@ export class AuthRequest {
     this.#wasChecked = true
     const kind = this.kind === 'upgrade' ? this.kind : callKind
     if (this.#step1?.kind === kind) return this.#step1.result
-    const result = identify(this.request, kind, this.config)
+    const known = this.#identity
+    const result =
+      known === null ? identify(this.request, kind, this.config) : this.#identifyAgain(known, kind)
     const step1: Step1 = { kind, result }
     this.#step1 = step1
     result.then(
       (identity) => {
         step1.result = identity
-        this.#isIdentified = true
+        this.#identity = identity
       },
       (error: unknown) => {
         if (!isUnavailable(error)) return
@@ -160,6 +168,15 @@ export class AuthRequest {
       },
     )
     return result
+  }
+
+  /** A stream may outlive its JWT, and call a procedure of another kind. Only the origin policy differs. */
+  async #identifyAgain(identity: Identity, kind: RequestKind): Promise<Identity> {
+    const { request, config } = this
+    const { transport } = readCredentials(request.header, config)
+    const check = () => transport === 'bearer' || checkOrigin(request, kind, config)
+    reportRejection(check, { step: 1, sessionId: null, config })
+    return identity
   }
 
   /** No call relies on this read: the session may have been revoked before the call came. */

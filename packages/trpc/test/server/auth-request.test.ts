@@ -3,7 +3,7 @@ import { CLIENT_HEADER } from '@sallyport/core/internal/protocol'
 import { memoryFeed } from '@sallyport/core/internal/server'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
 import { createAuthContext } from '@sallyport/trpc'
-import { afterAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { reasonOf } from '../../../core/test/support/reason-of.ts'
 import { authRequest } from '../../src/server/auth-handle.ts'
 import { AuthRequest } from '../../src/server/auth-request.ts'
@@ -41,6 +41,29 @@ describe('the calls of a request', () => {
     const later = request.authenticate(store, 'mutation')
     expect(request.isIdentified()).toBe(true)
     await later
+  })
+})
+
+describe('the identity of a request', () => {
+  test('outlives its JWT for calls of every kind, such as those of a long subscription', async () => {
+    const own = await createTestAuth()
+    onTestFinished(() => own.close())
+    const ownStore = { sessions: own.lookups.sessions, revocations: memoryFeed() }
+    const request = await requestWith({}, own)
+    expect(await reasonOf(request.authenticate(ownStore, 'subscription'))).toBe('accepted')
+    own.clock.advance(16 * 60)
+    for (const kind of ['subscription', 'query', 'mutation'] as const)
+      expect(await reasonOf(request.authenticate(ownStore, kind))).toBe('accepted')
+    await own.db.deleteFrom('session').execute()
+    expect(await reasonOf(request.authenticateFresh(ownStore, 'query'))).toBe('SESSION_NOT_FOUND')
+  })
+
+  test('does not allow a call whose kind has a stricter origin policy', async () => {
+    const { cookie } = await auth.signIn()
+    const request = createAuthContext(auth.config).headers({ cookie }).auth[authRequest]
+    expect(await reasonOf(request.authenticate(store, 'query'))).toBe('accepted')
+    expect(await reasonOf(request.authenticate(store, 'mutation'))).toBe('ORIGIN_REJECTED')
+    expect(await reasonOf(request.authenticate(store, 'query'))).toBe('accepted')
   })
 })
 

@@ -123,6 +123,26 @@ describe('a resolver that calls a procedure with a streamed query', () => {
   })
 })
 
+test('a subscription over server-sent events calls a query after the expiry of its JWT', async () => {
+  const inner = t.router({ me: protectedProcedure.query(({ ctx }) => ctx.user.id) })
+  const router = t.router({
+    clock: protectedProcedure.subscription(async function* ({ ctx }) {
+      auth.clock.advance(16 * 60)
+      yield await t.createCallerFactory(inner)(ctx).me()
+    }),
+  })
+  const { http } = createAuthContext(auth.config)
+  const response = await fetchRequestHandler({
+    endpoint: '/trpc',
+    req: new Request(`${auth.config.baseUrl}/trpc/clock`, {
+      headers: { cookie: admin.cookie, 'sec-fetch-site': 'same-origin' },
+    }),
+    router,
+    createContext: (options) => ({ ...http(options), db: auth.db }),
+  })
+  expect(await response.text()).toContain(`data: "${admin.userId}"`)
+})
+
 describe('with another copy of this package', () => {
   test('a stream behind its requireRole ends when the user loses the role', async () => {
     const router = t.router({
