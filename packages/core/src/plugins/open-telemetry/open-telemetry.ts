@@ -1,9 +1,9 @@
 import type { Telemetry } from '../../events/telemetry.ts'
 import { addToCounter, changeOpen, recordValue } from './metrics.ts'
-import { traceWork } from './spans.ts'
+import { runDetached, traceWork } from './spans.ts'
 
 const background: Telemetry = {
-  trace: (_operation, work) => work(),
+  trace: runDetached,
   count() {},
   record: recordValue,
   open: changeOpen,

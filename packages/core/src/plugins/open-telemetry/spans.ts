@@ -1,7 +1,9 @@
 import {
   type Attributes,
+  type Context,
   context,
   INVALID_TRACEID,
+  ROOT_CONTEXT,
   type Span,
   SpanKind,
   type SpanOptions,
@@ -26,7 +28,7 @@ export function traceWork<Result>(operation: Operation, work: () => Promise<Resu
   const span = withoutErrors(() => startValidSpan(operation)) ?? null
   const isEndpoint = operation.name === 'endpoint'
   if (span === null && !isEndpoint) return work()
-  const running = span === null ? work() : runInSpan(span, work)
+  const running = span === null ? work() : runIn(() => trace.setSpan(context.active(), span), work)
   const end = (outcome: Outcome) => {
     if (isEndpoint && 'error' in outcome) countEndpoint(operation, outcome.error)
     if (span !== null) withoutErrors(() => endSpan(span, operation, outcome))
@@ -38,11 +40,16 @@ export function traceWork<Result>(operation: Operation, work: () => Promise<Resu
   return running
 }
 
-function runInSpan<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
+/** Runs work outside the trace of the call whose timer began it. That call may have ended long ago. */
+export function runDetached<Result>(_operation: Operation, work: () => Promise<Result>): Promise<Result> {
+  return runIn(() => ROOT_CONTEXT, work)
+}
+
+function runIn<Result>(contextOf: () => Context, work: () => Promise<Result>): Promise<Result> {
   const started: { result?: Promise<Result> } = {}
   const start = async () => work()
   withoutErrors(() =>
-    context.with(trace.setSpan(context.active(), span), () => {
+    context.with(contextOf(), () => {
       started.result ??= start()
     }),
   )

@@ -131,6 +131,17 @@ describe('both steps', () => {
   })
 })
 
+test('a read in the background is outside the trace of the call whose timer began it', async () => {
+  const { spans } = collectTelemetry()
+  await trace.getTracer('http').startActiveSpan('GET', async (span) => {
+    await openTelemetry().background.trace({ name: 'step2', system: undefined }, async () =>
+      trace.getTracer('driver').startSpan('statement').end(),
+    )
+    span.end()
+  })
+  expect(spans()).toMatchObject([{ name: 'statement', parent: null }, { name: 'GET' }])
+})
+
 describe('endpoints', () => {
   const http = (method: string, path: string, status: number) => ({
     'http.request.method': method,
