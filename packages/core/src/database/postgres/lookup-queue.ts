@@ -18,6 +18,8 @@ interface Lookup extends PromiseWithResolvers<StoredSession | null> {
   /** When the caller gives up, in milliseconds of `performance.now()`. */
   readonly deadline: number
   attempts: number
+  /** Sends the batch that this lookup begins. */
+  begin: (() => void) | undefined
 }
 
 interface QueueOptions extends Pick<LookupEvents, 'prepare'> {
@@ -57,10 +59,19 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
     const batch = queue.splice(0, batchSize)
     const statement = run(connection, batch).then(() => {
       running.delete(statement)
-      send()
+      sendNext()
     })
     running.add(statement)
     if (parallel > 1) send()
+  }
+
+  /** A statement belongs to the call that begins its batch, not to that of the statement before it. */
+  function sendNext(): void {
+    const [first] = queue
+    const begin = first?.begin ?? send
+    // It runs only once, but the lookup may be retried.
+    if (first !== undefined) first.begin = undefined
+    begin()
   }
 
   /** Rejects lookups whose callers will have given up before a slow database responds. */
@@ -110,7 +121,7 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
 
   function resume(): void {
     outage = null
-    send()
+    sendNext()
   }
 
   function rejectUntilReady(error: unknown): void {
@@ -127,8 +138,11 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
       if (outage !== null) connections.current()
       if (outage !== null) return Promise.reject(unavailable(outage))
       const found = Promise.withResolvers<StoredSession | null>()
-      queue.push({ ...found, key, deadline: performance.now() + timeoutMs, attempts: 0 })
+      const deadline = performance.now() + timeoutMs
+      const lookup: Lookup = { ...found, key, deadline, attempts: 0, begin: undefined }
+      const beginsBatch = queue.push(lookup) % batchSize === 1 % batchSize
       send()
+      if (beginsBatch && queue.length > 0) lookup.begin = inThisCall(send)
       return found.promise
     },
     async close() {
@@ -136,6 +150,13 @@ export function lookupQueue(options: QueueOptions): LookupQueue {
       await connections.close(Promise.all(running))
     },
   }
+}
+
+/** Returns a function that runs the callback in the caller's asynchronous context, which has its span. */
+function inThisCall(callback: () => void): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  promise.then(callback)
+  return resolve
 }
 
 /** Spreads a large batch over several turns of the event loop, since each result resumes its caller. */

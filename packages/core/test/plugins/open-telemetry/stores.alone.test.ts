@@ -1,4 +1,5 @@
 import { createClient } from '@libsql/client'
+import { trace } from '@opentelemetry/api'
 import { authenticate, validateSession } from '@sallyport/core'
 import { commit, createAuth, issueJwt, revokeSession } from '@sallyport/core/auth'
 import { transact } from '@sallyport/core/internal/server'
@@ -7,7 +8,7 @@ import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import pg from 'pg'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { channelOf } from '../../../src/database/schema/internal-tables.ts'
 import { collectTelemetry } from '../../support/collect-telemetry.ts'
 import { PATIENT, testPostgres } from '../../support/postgres.ts'
@@ -32,6 +33,10 @@ async function openNode(url: string) {
     ? await openSqlite(url)
     : await openPostgres(url, { ...PATIENT, poolSize: 2 })
   onTestFinished(database.close)
+  return nodeOf(database)
+}
+
+async function nodeOf(database: Awaited<ReturnType<typeof openSqlite | typeof openPostgres>>) {
   const { handler, database: observed } = await createAuth(definition, database, { pruneEverySeconds: 0 })
   const { sessions, revocations } = database
   const call = (cookie: string) => {
@@ -41,7 +46,7 @@ async function openNode(url: string) {
   return { handler, database: observed, revocations, call }
 }
 
-async function signUp({ handler }: Awaited<ReturnType<typeof openNode>>) {
+async function signUp({ handler }: Awaited<ReturnType<typeof nodeOf>>) {
   const user = { email: 'ada@example.com', name: 'Ada', password: TEST_PASSWORD }
   const { sessionId, userId } = await (await handler(post('/sign-up/email', user))).json()
   const session = { id: String(sessionId), userId: String(userId), expiresAt: new Date(8.64e15) }
@@ -115,6 +120,57 @@ test('on PostgreSQL, the wait for each connection', async () => {
   expect(waits?.value).toBeGreaterThanOrEqual(8)
   expect(await units()).toMatchObject({ 'sallyport.pool.wait_time': 's' })
 })
+
+/** Starts and ends spans as `@opentelemetry/instrumentation-pg` does. */
+function traceStatements(): void {
+  const { query } = pg.Client.prototype as { query: (...args: unknown[]) => unknown }
+  const traced = vi.spyOn(pg.Client.prototype as { query: typeof query }, 'query')
+  onTestFinished(() => traced.mockRestore())
+  traced.mockImplementation(function (this: unknown, ...args) {
+    const statement = args[0] as { name?: string; callback?: (...results: unknown[]) => void }
+    const span = trace.getTracer('pg').startSpan(statement.name ?? 'unnamed')
+    const { callback } = statement
+    if (typeof callback === 'function')
+      statement.callback = (...results) => {
+        span.end()
+        callback(...results)
+      }
+    const result = query.apply(this, args)
+    return result instanceof Promise ? result.finally(() => span.end()) : result
+  })
+}
+
+/** A pool that the app closes. */
+function poolOf(connectionString: string): { readonly pool: pg.Pool } {
+  const pool = new pg.Pool({ connectionString })
+  onTestFinished(() => pool.end())
+  return { pool }
+}
+
+test.each([
+  ['connections for lookups', (url: string) => openPostgres(url, PATIENT)],
+  ['the pool of the app', (url: string) => openPostgres(poolOf(url), PATIENT)],
+])(
+  'on PostgreSQL, each statement is in the trace of the call that begins its batch: %s',
+  async (_name, open) => {
+    const database = await open(await URLS.postgresql())
+    onTestFinished(database.close)
+    const node = await nodeOf(database)
+    const { cookie } = await signUp(node)
+    const { exported } = collectTelemetry()
+    traceStatements()
+    const callOften = async () => {
+      for (let round = 0; round < 5; round++) await node.call(cookie)
+    }
+    await Promise.all(Array.from({ length: 8 }, callOften))
+    const ofName = (name: string) => exported().filter((span) => span.name.startsWith(name))
+    const parents = ofName('sallyport_lookup').map(({ parentSpanContext }) => parentSpanContext?.spanId)
+    const calls = ofName('sallyport.step2').map((span) => span.spanContext().spanId)
+    expect(parents.length).toBeGreaterThanOrEqual(5)
+    expect(new Set(parents).size).toBe(parents.length)
+    expect(calls).toEqual(expect.arrayContaining(parents))
+  },
+)
 
 test('on SQLite, the lag of the feed is the time in which it may have missed a commit', async () => {
   const url = await URLS.sqlite()

@@ -16,23 +16,27 @@ export function pgLookup(client: Client): Query {
   }
   return <Row>(statement: Statement) =>
     new Promise<StatementResult<Row>>((resolve, reject) => {
-      client.query(new Lookup<Row>(statement, { prepared, decoderOf, resolve, reject }))
+      const callback = (error: unknown, result?: StatementResult<Row>) =>
+        result === undefined ? reject(error) : resolve(result)
+      client.query(new Lookup<Row>(statement, { prepared, decoderOf, callback }))
     })
 }
+
+type Callback<Row> = (error: unknown, result?: StatementResult<Row>) => void
 
 interface LookupContext<Row> {
   /** The columns of the named statements that this connection has prepared. */
   readonly prepared: Map<string, readonly Decode[]>
   readonly decoderOf: (column: Column) => Decode
-  resolve(result: StatementResult<Row>): void
-  reject(error: unknown): void
+  readonly callback: Callback<Row>
 }
 
-/** A statement that `pg` sends. `text`, `name`, and `values` are public for tools that trace queries. */
+/** A statement that `pg` sends. Tools that trace queries read its public fields, and wrap `callback`. */
 class Lookup<Row> implements Submittable {
   readonly text: string
   readonly name: string
   readonly values: readonly unknown[]
+  callback: Callback<Row>
   readonly #context: LookupContext<Row>
   readonly #rows: Row[] = []
   #columns: readonly Decode[] | undefined
@@ -42,6 +46,7 @@ class Lookup<Row> implements Submittable {
     this.text = text
     this.name = name
     this.values = values
+    this.callback = context.callback
     this.#context = context
     this.#columns = context.prepared.get(name)
   }
@@ -79,13 +84,13 @@ class Lookup<Row> implements Submittable {
   handleCommandComplete(): void {}
 
   handleError(error: unknown): void {
-    this.#context.reject(error)
+    this.callback(error)
   }
 
   handleReadyForQuery(): void {
     const rows = this.#rows
-    if (this.#error === null) this.#context.resolve({ rows, rowCount: rows.length, command: 'SELECT' })
-    else this.#context.reject(this.#error)
+    if (this.#error === null) this.callback(null, { rows, rowCount: rows.length, command: 'SELECT' })
+    else this.callback(this.#error)
   }
 }
 
