@@ -62,5 +62,7 @@ declare const Deno: {
 }
 
 declare module 'pino' {
-  export default function pino(): Record<'error' | 'info', (details: object, message: string) => void>
+  export default function pino(options: {
+    redact: string[]
+  }): Record<'error' | 'info', (details: object, message: string) => void>
 }
