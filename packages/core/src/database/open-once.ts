@@ -1,3 +1,4 @@
+import type { Telemetry } from '../events/telemetry.ts'
 import { AuthError } from '../protocol/errors.ts'
 
 /** The pause after a failure, so an outage isn't made worse by an attempt per request. */
@@ -13,10 +14,21 @@ export interface Opening<Opened> {
   close(): Promise<void>
 }
 
-/** @param onError receives the error of a failed attempt once, not once per caller */
+/** A configuration. Reading it may throw, if it is invalid. */
+interface Traced {
+  readonly telemetry: Telemetry | undefined
+}
+
+interface OpenOptions<Opened> {
+  readonly config: Traced
+  end(opened: Opened): Promise<void>
+  /** Receives the error of a failed attempt once, not once per caller. */
+  onError(error: unknown): void
+}
+
 export function openOnce<Opened>(
   begin: () => Promise<Opened>,
-  { end, onError }: { end: (opened: Opened) => Promise<void>; onError: (error: unknown) => void },
+  { config, end, onError }: OpenOptions<Opened>,
 ): Opening<Opened> {
   let current: Opened | undefined
   let attempt: Promise<Opened> | undefined
@@ -27,7 +39,7 @@ export function openOnce<Opened>(
 
   async function start(): Promise<Opened> {
     try {
-      current = await begin()
+      current = await (telemetryOf(config)?.detach(begin) ?? begin())
     } catch (cause) {
       attempt = undefined
       failure = { cause, at: performance.now() }
@@ -62,5 +74,14 @@ export function openOnce<Opened>(
       if (current === undefined) await attempt?.catch(() => {})
       else await endCurrent()
     },
+  }
+}
+
+function telemetryOf(config: Traced): Telemetry | undefined {
+  try {
+    return config.telemetry
+  } catch {
+    // `begin` reports it.
+    return undefined
   }
 }

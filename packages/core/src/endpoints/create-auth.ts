@@ -132,6 +132,7 @@ function createLazyAuth<Plugins extends readonly AuthPlugin[]>(
         ? openPrepared({ open, prepare })
         : openShared({ open, prepare, name: sharedName(), stop }),
     {
+      config,
       onError: (error) => report(error, 'open'),
       async end({ database }) {
         stop()

@@ -47,6 +47,8 @@ export interface Telemetry {
   trace<Result>(operation: Operation, work: () => Promise<Result>): Promise<Result>
   count<Name extends keyof Counts>(name: Name, attributes: Counts[Name]): void
   record<Name extends keyof Measurements>(name: Name, value: number, attributes: Measurements[Name]): void
+  /** Runs work that outlasts the call that begins it, outside that call's trace. */
+  detach<Result>(work: () => Promise<Result>): Promise<Result>
   /** Changes the number of open streams or sockets. */
   open(what: 'streams' | 'sockets', change: 1 | -1): void
   /** The same without spans and counts, for reads that no caller waits for. */

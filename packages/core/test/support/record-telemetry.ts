@@ -18,6 +18,7 @@ function recorder(recorded: Call[]): Telemetry {
     },
     count: (...parameters) => void recorded.push(['count', ...parameters]),
     record: (...parameters) => void recorded.push(['record', ...parameters]),
+    detach: (work) => work(),
     open: (...parameters) => void recorded.push(['open', ...parameters]),
     get background() {
       return telemetry

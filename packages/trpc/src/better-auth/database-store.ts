@@ -44,6 +44,7 @@ export function databaseStore(source: BetterAuthSource, { config, client }: Stor
       return opened
     },
     {
+      config,
       end({ close }) {
         stopWatching()
         return close()

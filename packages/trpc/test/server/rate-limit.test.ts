@@ -403,6 +403,7 @@ describe('a limit is reported', () => {
       trace: (_operation, work) => work(),
       count,
       record() {},
+      detach: (work) => work(),
       open() {},
       get background() {
         return telemetry

@@ -3,9 +3,10 @@ import { addToCounter, changeOpen, recordValue } from './metrics.ts'
 import { runDetached, traceWork } from './spans.ts'
 
 const background: Telemetry = {
-  trace: runDetached,
+  trace: (_operation, work) => runDetached(work),
   count() {},
   record: recordValue,
+  detach: runDetached,
   open: changeOpen,
   get background() {
     return background
@@ -16,6 +17,7 @@ const telemetry: Telemetry = {
   trace: traceWork,
   count: addToCounter,
   record: recordValue,
+  detach: runDetached,
   open: changeOpen,
   background,
 }

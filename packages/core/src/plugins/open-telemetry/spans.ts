@@ -40,8 +40,8 @@ export function traceWork<Result>(operation: Operation, work: () => Promise<Resu
   return running
 }
 
-/** Runs work outside the trace of the call whose timer began it. That call may have ended long ago. */
-export function runDetached<Result>(_operation: Operation, work: () => Promise<Result>): Promise<Result> {
+/** Runs work outside the trace of the call that begins it. That call ends long before the work's timers. */
+export function runDetached<Result>(work: () => Promise<Result>): Promise<Result> {
   return runIn(() => ROOT_CONTEXT, work)
 }
 

@@ -1,6 +1,8 @@
 import { context, DiagLogLevel, diag, metrics, SpanStatusCode, trace } from '@opentelemetry/api'
 import { authenticate, defineAuthConfig, dynamicJwks, type SessionReader } from '@sallyport/core'
+import { createAuth } from '@sallyport/core/auth'
 import { openTelemetry } from '@sallyport/core/plugins/open-telemetry'
+import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { collectTelemetry } from '../../support/collect-telemetry.ts'
@@ -140,6 +142,21 @@ test('a read in the background is outside the trace of the call whose timer bega
     span.end()
   })
   expect(spans()).toMatchObject([{ name: 'statement', parent: null }, { name: 'GET' }])
+})
+
+test('a database that a call opens is outside the trace of the call', async () => {
+  const { spans } = collectTelemetry()
+  const tracer = trace.getTracer('driver')
+  const lazy = createAuth(auth.definition, () => {
+    tracer.startSpan('open').end()
+    return openSqlite(':memory:')
+  })
+  onTestFinished(lazy.close)
+  await tracer.startActiveSpan('GET', async (span) => {
+    await lazy.ready()
+    span.end()
+  })
+  expect(spans()).toMatchObject([{ name: 'open', parent: null }, { name: 'GET' }])
 })
 
 describe('endpoints', () => {
