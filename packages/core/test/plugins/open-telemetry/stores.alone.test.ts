@@ -7,6 +7,7 @@ import { openTelemetry } from '@sallyport/core/plugins/open-telemetry'
 import { openPostgres } from '@sallyport/core/postgres'
 import { openSqlite } from '@sallyport/core/sqlite'
 import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { channelOf } from '../../../src/database/schema/internal-tables.ts'
@@ -171,6 +172,28 @@ test.each([
     expect(calls).toEqual(expect.arrayContaining(parents))
   },
 )
+
+test('on PostgreSQL, an attempt to reconnect is outside the trace of the call that began the attempts', async () => {
+  const url = await URLS.postgresql()
+  const { exported } = collectTelemetry()
+  const node = await trace.getTracer('http').startActiveSpan('GET', () => openNode(url))
+  const { cookie } = await signUp(node)
+  await node.call(cookie)
+  const { connect } = pg.Client.prototype as { connect: (...args: unknown[]) => unknown }
+  const traced = vi.spyOn(pg.Client.prototype as { connect: typeof connect }, 'connect')
+  onTestFinished(() => traced.mockRestore())
+  traced.mockImplementation(function (this: unknown, ...args) {
+    trace.getTracer('pg').startSpan('pg.connect').end()
+    return connect.apply(this, args)
+  })
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'sallyport-lookup'`.execute(node.database.db)
+  const attempts = () => exported().filter(({ name }) => name === 'pg.connect')
+  await until(() => attempts().length >= 2)
+  expect(attempts().map(({ parentSpanContext }) => parentSpanContext)).toEqual(
+    attempts().map(() => undefined),
+  )
+})
 
 test('on SQLite, the lag of the feed is the time in which it may have missed a commit', async () => {
   const url = await URLS.sqlite()

@@ -100,6 +100,8 @@ export async function urlDriver(
     return client
   }
 
+  const connectLookups = () => connect({ ...untimed, application_name: 'sallyport-lookup', isLookup: true })
+
   return {
     ...pgPoolDriver(pool, { maxIdleMs: MAX_IDLE_MS, meter }),
     listen: async (channel, events) => {
@@ -109,7 +111,8 @@ export async function urlDriver(
     openLookups: (events) =>
       lookupConnections(
         {
-          connect: () => connect({ ...untimed, application_name: 'sallyport-lookup', isLookup: true }),
+          // A call can begin the attempts, which last as long as the outage.
+          connect: () => meter.telemetry?.detach(connectLookups) ?? connectLookups(),
           timeoutMs,
         },
         events,
