@@ -76,8 +76,7 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       attempts = 0
       failures.recover()
     } catch (error) {
-      attempts++
-      nextAttemptAt = now() + backOff(attempts, { minMs: 1_000, maxMs: 30_000, atLeastMs: 1_000 })
+      nextAttemptAt = now() + backOff(++attempts, { minMs: 1_000, maxMs: 30_000, atLeastMs: 1_000 })
       failures.fail('KEYS_UNAVAILABLE', error)
       throw unavailable()
     }
@@ -108,11 +107,11 @@ export function dynamicJwks(url: string, options: DynamicJwksOptions = {}): KeyS
       if (now() - fetchedAt > STALE_MS) return findAfterFetch(kid)
       // Also renews the set. Step 2 does too, because calls and streams need no lookup for a known token.
       if (live.status(kid) !== 'gone') return findLoaded(kid)
-      if (Math.abs(now() - unknownKeyAt) < UNKNOWN_KEY_MS) {
+      // A fetch that is running may bring the key.
+      if (pendingFetch === undefined && Math.abs(now() - unknownKeyAt) < UNKNOWN_KEY_MS) {
         // The last fetch failed, so the key may exist: 503, not 401.
         if (attempts > 0) throw unavailable()
-        // The fetch that is running may bring the key.
-        return pendingFetch === undefined ? undefined : findAfterFetch(kid)
+        return undefined
       }
       unknownKeyAt = now()
       return findAfterFetch(kid)

@@ -177,7 +177,7 @@ function parseText(text: string, setting: string): unknown {
 function describeMistake(text: string): string {
   if (text.startsWith('\ufeff')) return ': it starts with a byte order mark'
   if (/^\s*['"`]/.test(text)) return ': it is in quotes'
-  if (text.includes('-----BEGIN')) return ': it is PEM, and a JWK Set is needed'
+  if (text.includes('-----BEGIN')) return ': it is PEM, not a JWK Set'
   if (!text.trim()) return ': it is empty'
   return ''
 }

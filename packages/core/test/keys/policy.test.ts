@@ -57,7 +57,7 @@ describe("rejects a value that isn't a JWK Set", () => {
     [
       'PEM',
       rsa.publicKey.export({ type: 'spki', format: 'pem' }),
-      `${notJson}: it is PEM, and a JWK Set is needed. ${cure}`,
+      `${notJson}: it is PEM, not a JWK Set. ${cure}`,
     ],
     ['text cut off', text.slice(0, -1), `${notJson}. ${cure}`],
     ['a list of keys', [ed], notASet],
