@@ -4,11 +4,8 @@ import type { ClientSession } from './client-session.ts'
 import { ownPage } from './own-page.ts'
 import { routeOf } from './route-of.ts'
 
-/** Paths of endpoints that don't depend on the former user. */
-const SIGNS = /^\/sign-(in|up|out)(?![a-z])/
-
-/** Methods after which the browser loads `redirectTo`. For a provider, the server redirects to it. */
-const LOADS_PAGE = /^sign(In(?!Oauth$)|Up|Out)(?![a-z])/
+/** Methods that don't depend on the former user. */
+const SIGNS = /^sign(In|Up|Out)(?![a-z])/
 
 /** Endpoints that may end the session of their caller, unless they respond with new tokens for it. */
 const ENDS = /^(revokeSessions?|deleteUser|verifyEmail)$/
@@ -27,7 +24,9 @@ export function callEndpoints<Methods>(
       if (METHODS.test(name))
         methods[name] ??= async (input: { redirectTo?: string } = {}) => {
           const route = routes[name] ?? routeOf(name)
-          const page = LOADS_PAGE.test(name) && input.redirectTo !== undefined && ownPage(input.redirectTo)
+          // From a provider, the server redirects to it.
+          const loadsPage = SIGNS.test(name) && name !== 'signInOauth'
+          const page = loadsPage && input.redirectTo !== undefined && ownPage(input.redirectTo)
           const response = await (name === 'signOut'
             ? signOut(session)
             : call(session, name, { route, input: page ? { ...input, redirectTo: undefined } : input }))
@@ -60,7 +59,7 @@ async function call(
 
   async function attempt(): Promise<object> {
     // The call may have waited for a refresh or another tab: the cookies may be those of another user.
-    if (!SIGNS.test(route.path)) {
+    if (!SIGNS.test(name)) {
       requireSameUser()
       const { isRestored, shown } = session.get()
       if (isRestored && shown.error) throw shown.error

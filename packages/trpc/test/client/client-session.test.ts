@@ -717,20 +717,20 @@ describe('another user', () => {
     expect(server.count('/delete-user')).toBe(0)
   })
 
-  test.each(['/sign-invoice', '/signing/start'] as const)(
-    "is not affected by a pending call of %s, which isn't a sign-in",
-    async (path) => {
+  test.each(['signInvoice', 'signupStatus', 'signingStart'])(
+    "is not affected by a pending call of %s(), which isn't a sign-in",
+    async (name) => {
       const server = scriptFetch()
       const client = createAuthClient<Record<string, (input?: object) => Promise<object>>>({
         isServer: false,
         baseUrl: 'http://localhost',
         fetch: server.fetch,
-        routes: { approve: { path, method: 'POST' } },
+        routes: { [name]: { path: '/approve', method: 'POST' } },
       })
       const none = () => Promise.resolve({})
-      const { signInEmail = none, approve = none } = client.api
+      const { signInEmail = none, [name]: approve = none } = client.api
       server.answer(TOKEN, () => tokens())
-      server.answer(path, () => Response.json({}))
+      server.answer('/approve', () => Response.json({}))
       await client.refresh()
       const late = Promise.withResolvers<Response>()
       server.answer('/sign-in/email', () => late.promise)
@@ -740,7 +740,7 @@ describe('another user', () => {
       late.resolve(asGrace())
       await signingIn
       expect(await approving).toMatchObject({ code: 'USER_CHANGED' })
-      expect(server.count(path)).toBe(0)
+      expect(server.count('/approve')).toBe(0)
     },
   )
 
