@@ -3,7 +3,7 @@ import { callEndpoints } from './call-endpoints.ts'
 import { type ClientSession, clientSession } from './client-session.ts'
 import { createClientSession } from './create-client-session.ts'
 import { createEndpointFetch } from './fetch-endpoint.ts'
-import { forwardCookies, isOnServer } from './on-server.ts'
+import { isOnServer } from './on-server.ts'
 import type { AuthState } from './session-state.ts'
 import type { RenderedState } from './session-store.ts'
 import { connectTabs } from './tabs.ts'
@@ -116,7 +116,7 @@ export function createAuthClient<Api = object>(
 ): AuthClient<Api> {
   const {
     baseUrl: url = '',
-    fetch: send = globalThis.fetch,
+    fetch = globalThis.fetch,
     headers: page,
     hydrate,
     onUserChange,
@@ -124,10 +124,10 @@ export function createAuthClient<Api = object>(
     isServer = !open && isOnServer(),
   }: AuthClientOptions = options ?? {}
   const baseUrl = url.replace(/\/$/, '')
-  const fetch = isServer ? forwardCookies(send, { baseUrl, cookie: page?.get('cookie') }) : send
+  const cookie = isServer && !open && baseUrl ? page?.get('cookie') : null
   // Tabs of one origin may name it differently.
   const name = `sallyport ${baseUrl || globalThis.origin}`
-  const transport = open?.(name) ?? cookieTransport
+  const transport = open?.(name) ?? cookieTransport(cookie)
   const client = createClientSession(hydrate, {
     fetchEndpoint: createEndpointFetch(baseUrl, { transport, fetch }),
     tokens: transport.tokens,
@@ -138,10 +138,17 @@ export function createAuthClient<Api = object>(
   return {
     ...client,
     api: callEndpoints(client[clientSession], options?.routes),
-    fetch(input, init) {
-      const headers = new Headers(init?.headers ?? (input as Partial<Request>).headers)
-      for (const header of Object.entries(transport.headers())) headers.set(...header)
-      return fetch(input, { ...(init as RequestInit), headers, credentials: transport.credentials })
+    async fetch(input, init) {
+      const { url: target = String(input), headers: own } = input as Partial<Request>
+      const getsCookie = Boolean(cookie) && new URL(target).origin === new URL(baseUrl).origin
+      const headers = new Headers(init?.headers ?? own)
+      for (const header of Object.entries(transport.headers(getsCookie))) headers.set(...header)
+      return fetch(input, {
+        ...(init as RequestInit),
+        headers,
+        credentials: transport.credentials,
+        ...(getsCookie && { redirect: 'manual' }),
+      })
     },
   }
 }

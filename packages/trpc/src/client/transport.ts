@@ -24,10 +24,12 @@ export interface TokenStore {
 /** Creates the transport of a client, such as {@link bearer}. The key identifies its server. */
 export type OpenTransport = (key: string) => CredentialTransport
 
-/** The browser keeps the cookies, which no script can read. */
-export const cookieTransport: CredentialTransport = {
-  credentials: 'include',
-  headers: () => ({ [CLIENT_HEADER]: '1' }),
+/** A browser keeps its cookies, which no script can read. On a server, `cookie` is that of the page. */
+export function cookieTransport(cookie: string | null | undefined): CredentialTransport {
+  return {
+    credentials: 'include',
+    headers: (forEndpoint) => ({ [CLIENT_HEADER]: '1', ...(forEndpoint && cookie && { cookie }) }),
+  }
 }
 
 /** The storage of a program's tokens, such as `localStorage` or the keychain of a phone. May be async. */
