@@ -1,5 +1,6 @@
 import type { ErrorResponse } from '@sallyport/core/internal/protocol'
 import type { AuthClientError } from './auth-client-error.ts'
+import { isOnServer } from './on-server.ts'
 import type { Receipt } from './receipt.ts'
 
 export type TabMessage =
@@ -28,21 +29,17 @@ export interface Tabs {
 /** Another tab may be frozen. */
 const TAB_TIMEOUT_MS = 15_000
 
-function singleTab(): Tabs {
+export function connectTabs(name: string): Tabs {
   let last: Promise<unknown> = Promise.resolve()
-  return {
+  const tab: Tabs = {
     exclusively(work) {
       const done = last.then(work)
       last = done.catch(() => {})
       return done
     },
   }
-}
-
-export function connectTabs(name: string): Tabs {
-  const tab = singleTab()
   // A browser's worker shares the cookies of its pages.
-  if (!globalThis.document && !('WorkerGlobalScope' in globalThis)) return tab
+  if (isOnServer()) return tab
   try {
     // A browser denies channels to a page without cookies.
     new BroadcastChannel(name).close()
