@@ -1,15 +1,14 @@
 import { TRPCClientError, type TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
-import { clientError, isDecided } from '../client/auth-client-error.ts'
+import { clientError } from '../client/auth-client-error.ts'
 import { clientSession } from '../client/client-session.ts'
-import { authDataOf, isOutage, toCallError, warnOfFormatter } from './call-error.ts'
+import { authDataOf, toCallError, warnOfFormatter } from './call-error.ts'
 import { type CallingPage, callOnPage } from './call-on-page.ts'
 import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
-import { prepareReplay, waitUntilDecided } from './replay.ts'
-import { createResumption } from './resume.ts'
-import { type Call, type LinkCall, sendCall } from './send-call.ts'
+import { runCall } from './run-call.ts'
+import type { Call, LinkCall } from './send-call.ts'
 
 /**
  * Creates the first of the links. A call waits for a fresh JWT if the current one is due. If the guard
@@ -78,32 +77,5 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
     over.abort()
     unfollow?.()
     op.signal?.removeEventListener('abort', abort)
-  }
-}
-
-async function runCall(call: Call): Promise<void> {
-  const resumption = call.op.type === 'subscription' ? createResumption(call) : null
-  let isReplay = false
-  const isOver = () => call.signal.aborted || call.isAbandoned()
-  while (!isOver()) {
-    await call.session.refreshIfDue()
-    const { isRestored, shown } = call.session.get()
-    // The cookies may be those of another user, until a refresh succeeds.
-    if (isRestored || shown.status === 'signing-out') {
-      if (call.op.type === 'mutation')
-        throw toCallError((isRestored && shown.error) || clientError('USER_CHANGED'))
-      const failure = await waitUntilDecided(call.session, call.signal)
-      if (failure && isDecided(failure) && call.session.get().isRestored) throw toCallError(failure)
-    }
-    if (isOver()) return
-    const { generation } = call.session.get()
-    const error = await sendCall(call, resumption?.begin() ?? call.op, resumption?.intercept)
-    if (isOver()) return
-    call.report(error)
-    // The server accepted the JWT before: this is the first rejection of another one.
-    if (resumption?.end()) isReplay = false
-    if (await prepareReplay(call, error, { generation, isReplay, resumption })) isReplay = true
-    else if (resumption && isOutage(error)) await resumption.wait(error)
-    else throw error
   }
 }

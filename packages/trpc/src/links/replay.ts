@@ -8,29 +8,29 @@ import {
 } from '../client/auth-client-error.ts'
 import { authDataOf, type CallError, toCallError } from './call-error.ts'
 import type { LinkSession } from './link-session.ts'
-import type { Resumption } from './resume.ts'
 import type { Call } from './send-call.ts'
 
 interface Attempt {
   readonly generation: number
   /** A replay is sent again only if its JWT was superseded meanwhile. */
   readonly isReplay: boolean
-  /** Of a subscription, which may be sent again although it has run. */
-  readonly resumption: Resumption | null
+  /** Whether it is a subscription that has run, and may be sent again. */
+  readonly hasBegun: boolean
+  readonly show: (outage: CallError) => void
 }
 
 /** Waits for a newer JWT, and returns whether to send the call again. Throws the reason without one. */
 export async function prepareReplay(call: Call, rejected: CallError, attempt: Attempt): Promise<boolean> {
   const { reason = '', replay } = authDataOf(rejected)
   if (!isTokenReason(reason)) return false
-  const mayResend = replay || attempt.resumption?.hasBegun
+  const mayResend = replay || attempt.hasBegun
   if (attempt.isReplay) return Boolean(mayResend) && call.session.isSuperseded(attempt.generation)
   const refreshing = call.session.refreshAfter(attempt.generation).then(() => null, toClientError)
   // The refresh is for the next call. The resolver of this one has run.
   if (!mayResend) return false
   let failure = await refreshing
   if (failure && call.op.type !== 'mutation' && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
-    attempt.resumption?.showOutage(toCallError(failure, rejected))
+    attempt.show(toCallError(failure, rejected))
     failure = await waitUntilDecided(call.session, call.signal)
   }
   if (failure) throw toCallError(failure, rejected)

@@ -23,7 +23,7 @@ export interface Call extends LinkCall {
 }
 
 /** Sends a call, passes on what it emits, and resolves with the error that ends it. */
-export async function sendCall(call: Call, op: Operation, intercept?: Intercept): Promise<CallError> {
+export async function sendCall(call: Call, op: Operation, intercept: Intercept): Promise<CallError> {
   let sent: Unsubscribable | undefined
   const unsubscribe = () => sent?.unsubscribe()
   call.signal.onabort = unsubscribe
@@ -36,7 +36,7 @@ export async function sendCall(call: Call, op: Operation, intercept?: Intercept)
     sent = call.next(op).subscribe({
       next(envelope) {
         if (isDone || call.isAbandoned()) return
-        const intercepted = intercept?.(envelope) ?? true
+        const intercepted = intercept(envelope)
         const { data }: { type?: string; data?: unknown } = envelope.result
         const isStream = Symbol.asyncIterator in Object(data)
         const guarded = isStream

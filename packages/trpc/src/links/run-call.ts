@@ -1,0 +1,89 @@
+import type { Operation } from '@trpc/client'
+import { clientError, isDecided } from '../client/auth-client-error.ts'
+import { backOff, pause } from '../client/back-off.ts'
+import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
+import { prepareReplay, waitUntilDecided } from './replay.ts'
+import { type Call, type Envelope, sendCall } from './send-call.ts'
+
+/**
+ * After this long, a subscription is healthy and its back-off starts over. Longer than the lease of a session
+ * that the server can't read again, and shorter than the 10 s after which some platforms end all responses.
+ */
+const HEALTHY_MS = 8_000
+/** The same for one that the server hasn't accepted, such as while the browser is offline. */
+const WAITED_MS = 30_000
+
+/** Sends a call until it succeeds or its error is final. A subscription continues after its last event. */
+export async function runCall(call: Call): Promise<void> {
+  const { session, op, signal } = call
+  const isSubscription = op.type === 'subscription'
+  let isReplay = false
+  let failures = 0
+  let lastEventId: string | undefined
+  let isOut = false
+
+  function show(error: CallError | null): void {
+    isOut = error !== null
+    const state = error ? 'connecting' : 'pending'
+    if (isSubscription) call.observer.next({ result: { type: 'state', state, error } as ConnectionState })
+  }
+
+  while (await isReady(call)) {
+    const { generation } = session.get()
+    const sentAt = performance.now()
+    /** Whether the server has accepted this attempt. */
+    let hasBegun = false
+    const error = await sendCall(call, continueAfter(op, lastEventId), ({ result }) => {
+      // `id` is set if the server used `tracked()`.
+      const { type, error, id }: { type?: string; error?: CallError | null; id?: string } = result
+      if (type !== 'state') {
+        hasBegun = isSubscription
+        if (isOut) show(null)
+      } else if (error) {
+        if (isOutage(error)) return error
+      } else if (isOut) return false
+      lastEventId = id ?? lastEventId
+      return true
+    })
+    if (isOver(call)) return
+    call.report(error)
+    const isHealthy = isSubscription && performance.now() - sentAt > (hasBegun ? HEALTHY_MS : WAITED_MS)
+    if (isHealthy) failures = 0
+    // The server accepted the JWT before: this is the first rejection of another one.
+    if (hasBegun || isHealthy) isReplay = false
+    if (await prepareReplay(call, error, { generation, isReplay, hasBegun, show })) isReplay = true
+    else if (isSubscription && isOutage(error)) {
+      show(error)
+      await pause(backOff(++failures, authDataOf(error).retryAfterSeconds), (end) => {
+        signal.onabort = end
+        // The next attempt replaces it.
+        return () => {}
+      })
+    } else throw error
+  }
+}
+
+const isOver = (call: Call) => call.signal.aborted || call.isAbandoned()
+
+/** Waits until the call may be sent. Returns false if it has ended meanwhile. */
+async function isReady(call: Call): Promise<boolean> {
+  if (isOver(call)) return false
+  await call.session.refreshIfDue()
+  const { isRestored, shown } = call.session.get()
+  // The cookies may be those of another user, until a refresh succeeds.
+  if (isRestored || shown.status === 'signing-out') {
+    if (call.op.type === 'mutation')
+      throw toCallError((isRestored && shown.error) || clientError('USER_CHANGED'))
+    const failure = await waitUntilDecided(call.session, call.signal)
+    if (failure && isDecided(failure) && call.session.get().isRestored) throw toCallError(failure)
+  }
+  return !isOver(call)
+}
+
+/** Returns the operation that continues after an event, the same way as those of tRPC's links. */
+function continueAfter(op: Operation, lastEventId: string | undefined): Operation {
+  if (!lastEventId || typeof (op.input ?? {}) !== 'object') return op
+  return { ...op, input: { ...(op.input as object | null), lastEventId } }
+}
+
+type ConnectionState = Extract<Envelope['result'], { type: 'state' }>
