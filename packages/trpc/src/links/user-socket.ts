@@ -1,17 +1,21 @@
-import { BANNED_CODE, CLIENT_HEADER, CREDENTIALS_REPLACED_CODE } from '@sallyport/core/internal/protocol'
+import { BANNED_CODE, CREDENTIALS_REPLACED_CODE, isTokenReason } from '@sallyport/core/internal/protocol'
 import {
   createWSClient,
   type OperationLink,
+  TRPCClientError,
   type TRPCWebSocketClient,
   type WebSocketClientOptions,
   type WebSocketLinkOptions as WsLinkOptions,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import { AuthClientError, isDecided, toClientError } from '../client/auth-client-error.ts'
+import { clientError, isDecided } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
-import { createStore, type Store } from '../client/client-session.ts'
-import { routeOf } from '../client/route-of.ts'
+import { createStore } from '../client/client-session.ts'
+import { authDataOf, type CallError, toCallError } from './call-error.ts'
+import { findPageError } from './find-page-error.ts'
 import type { LinkSession } from './link-session.ts'
+import { oneCallPerFrame } from './one-call-per-frame.ts'
+import type { Call, LinkCall } from './send-call.ts'
 
 /** Options of {@link webSocketLink}: those of `createWSClient` and `wsLink`, except the credentials. */
 export type WebSocketLinkOptions<Router extends AnyTRPCRouter> = SocketOptions &
@@ -26,15 +30,12 @@ interface SocketOptions extends Omit<WebSocketClientOptions, 'connectionParams'>
 }
 
 export interface UserSocket {
-  readonly send: OperationLink<AnyTRPCRouter>
-  /** Remembers that the server rejects the JWT of the connection. */
-  reject(): void
+  /** Sends a call. Returns a function that cancels it. */
+  send(call: LinkCall, observer: Call['observer']): (() => void) | undefined
   /** Returns whether it is closed, or its JWT doesn't work any more and the client has a newer one. */
   isOutdated(): boolean
-  /** Whether a reconnect has failed since the socket was open or idle. */
-  readonly isDown: Pick<Store<boolean>, 'get' | 'subscribe'>
-  callsInFlight: number
-  close(): void
+  /** Closes it once it has no calls. */
+  retire(): void
 }
 
 export interface UserSocketOptions {
@@ -50,8 +51,11 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
   /** That of the newest JWT when the latest connection was opened. */
   let generation = session.get().generation
   let rejected = -1
+  let isRetired = false
   let isClosed = false
   let isOpen = false
+  let callsInFlight = 0
+  /** Whether a reconnect has failed since the socket was open or idle. */
   const isDown = createStore(false)
 
   const client = createWSClient({
@@ -83,29 +87,67 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
       isOpen = false
       if (cause?.code === BANNED_CODE) {
         session.report('ACCOUNT_BANNED', userChanges)
-        socket.close()
+        close()
       }
-      if (cause?.code === CREDENTIALS_REPLACED_CODE) socket.reject()
+      if (cause?.code === CREDENTIALS_REPLACED_CODE) rejected = generation
       // Otherwise, it would follow the session, and a program would never end.
-      if (options.lazy?.enabled && socket.callsInFlight === 0) socket.close()
+      if (options.lazy?.enabled) closeIfIdle()
       onClose?.(cause)
     },
   })
+  const link = createLink(client)
 
   client.connectionState.subscribe({ next: ({ error }) => error || isDown.set(false) })
   const unfollow = session.subscribe(() => {
     const { pageError, shown } = session.get()
     const isOther = shown.userChanges !== userChanges
     if (!isOther && shown.status !== 'signing-out' && !pageError) return
-    socket.close()
+    close()
     // A sign-out waits only for responses to the user's own queries and mutations.
-    if (isOther || socket.callsInFlight === 0) client.connection?.ws.close()
+    if (isOther || callsInFlight === 0) client.connection?.ws.close()
   })
 
-  const socket: UserSocket = {
-    send: createLink(client),
-    reject() {
-      rejected = generation
+  function close(): void {
+    isClosed = true
+    client.close().then(unfollow, unfollow)
+  }
+
+  function closeIfIdle(): void {
+    if (callsInFlight === 0) close()
+  }
+
+  return {
+    send(call, observer) {
+      /** Every error of a page that the server rejects has that cause. */
+      const end = (error?: CallError) => {
+        const cause = session.get().pageError ?? error
+        if (cause) observer.error(TRPCClientError.from(cause))
+        else observer.complete()
+      }
+      // tRPC would send the mutation when the connection returns, maybe minutes later.
+      const failIfDown = () => {
+        const fails = call.op.type === 'mutation' && isDown.get()
+        if (fails) end(toCallError(clientError('UNREACHABLE')))
+        return fails
+      }
+      if (failIfDown()) return
+      const unfollowDown = isDown.subscribe(failIfDown)
+      callsInFlight++
+      const subscription = link(call).subscribe({
+        ...observer,
+        error(error) {
+          if (isTokenReason(authDataOf(error).reason ?? '')) rejected = generation
+          end(error)
+        },
+        // Closing a socket completes its subscriptions.
+        complete: () => end(),
+      })
+      return () => {
+        unfollowDown()
+        subscription.unsubscribe()
+        callsInFlight--
+        if (isRetired) closeIfIdle()
+      }
     },
     isOutdated() {
       const newest = session.get()
@@ -113,50 +155,9 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
       const oldest = generation === rejected ? newest.generation : newest.oldestGeneration
       return isClosed || generation < oldest
     },
-    isDown,
-    callsInFlight: 0,
-    close() {
-      isClosed = true
-      client.close().then(unfollow, unfollow)
+    retire() {
+      isRetired = true
+      closeIfIdle()
     },
   }
-  return socket
-}
-
-/** Splits tRPC's batches: a frame has at most 64 KB, and 20 calls if the app has no `webSocketOptions`. */
-function oneCallPerFrame(Base: typeof WebSocket, headers: SocketOptions['headers']): typeof WebSocket {
-  return class extends Base {
-    constructor(url: string | URL) {
-      // The types of browsers have only protocols.
-      super(url, ...((headers ? [{ headers: headers() }] : []) as []))
-    }
-
-    override send(data: Parameters<WebSocket['send']>[0]): void {
-      // The encoder of an app sends no JSON, or one call per frame.
-      if (typeof data !== 'string' || data[0] !== '[') super.send(data)
-      else for (const call of JSON.parse(data)) super.send(JSON.stringify(call))
-    }
-  }
-}
-
-/** Checks whether the server accepts the page's origin. With bearer transport, any origin may connect. */
-async function findPageError(session: LinkSession): Promise<void> {
-  const origin = globalThis.location?.origin
-  if (!origin || session.tokens) return
-  const headers = { [CLIENT_HEADER]: origin }
-  let error = await session.fetchEndpoint(routeOf('getSession'), { headers }).then(() => null, toClientError)
-  if (error?.code !== 'ORIGIN_REJECTED') return
-  try {
-    // Written so bundlers can replace the expression and drop the text from production code.
-    if (process.env.NODE_ENV !== 'production')
-      error = new AuthClientError(403, {
-        code: 'ORIGIN_REJECTED',
-        message:
-          `The server rejects WebSockets from ${origin}. ` +
-          `Open the app at its base URL, or add ${origin} to allowedOrigins.`,
-      })
-  } catch {
-    // Browsers have no `process`.
-  }
-  session.dispatch({ type: 'page-rejected', error })
 }

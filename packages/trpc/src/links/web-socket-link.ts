@@ -1,20 +1,11 @@
-import { isTokenReason } from '@sallyport/core/internal/protocol'
-import type { OperationLink, TRPCLink, WebSocketLinkOptions as WsLinkOptions } from '@trpc/client'
+import type { TRPCLink, TRPCWebSocketClient, WebSocketLinkOptions as WsLinkOptions } from '@trpc/client'
 import { TRPCClientError, wsLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
-import { clientError } from '../client/auth-client-error.ts'
 import { clientSession } from '../client/client-session.ts'
-import { authDataOf, type CallError, toCallError } from './call-error.ts'
 import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
-import type { LinkCall } from './send-call.ts'
-import {
-  openUserSocket,
-  type UserSocket,
-  type UserSocketOptions,
-  type WebSocketLinkOptions,
-} from './user-socket.ts'
+import { openUserSocket, type UserSocket, type WebSocketLinkOptions } from './user-socket.ts'
 
 /**
  * Creates a link for calls over a WebSocket. Put it behind {@link authLink}. The first call of a user opens
@@ -33,61 +24,18 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
   const session = authClient[clientSession]
   if (session.server) return () => rejectOnServer
   return (runtime) => {
-    const pool: SocketPool = {
-      session,
-      options,
-      createLink: (client) => wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime),
-      current: null,
-    }
-    return (call) => observeCall(pool, call)
+    const createLink = (client: TRPCWebSocketClient) =>
+      wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime)
+    let socket: UserSocket | undefined
+    return (call) =>
+      observable((observer) => {
+        const { pageError } = session.get()
+        if (pageError) return observer.error(TRPCClientError.from(pageError))
+        if (!socket || socket.isOutdated()) {
+          socket?.retire()
+          socket = openUserSocket({ session, options, createLink })
+        }
+        return socket.send(call, observer)
+      })
   }
-}
-
-interface SocketPool extends UserSocketOptions {
-  current: UserSocket | null
-}
-
-function observeCall(pool: SocketPool, call: LinkCall): ReturnType<OperationLink<AnyTRPCRouter>> {
-  return observable((observer) => {
-    /** Every error of a page that the server rejects has that cause. */
-    const end = (error?: CallError) => {
-      const cause = pool.session.get().pageError ?? error
-      if (cause) observer.error(TRPCClientError.from(cause))
-      else observer.complete()
-    }
-    if (pool.session.get().pageError) return end()
-    const socket = currentSocket(pool)
-    // tRPC would send the mutation when the connection returns, maybe minutes later.
-    const failIfDown = () => {
-      const isDown = call.op.type === 'mutation' && socket.isDown.get()
-      if (isDown) end(toCallError(clientError('UNREACHABLE')))
-      return isDown
-    }
-    if (failIfDown()) return
-    const unfollow = socket.isDown.subscribe(failIfDown)
-    socket.callsInFlight++
-    const subscription = socket.send(call).subscribe({
-      ...observer,
-      error(error) {
-        if (isTokenReason(authDataOf(error).reason ?? '')) socket.reject()
-        end(error)
-      },
-      // Closing a socket completes its subscriptions.
-      complete: () => end(),
-    })
-    return () => {
-      unfollow()
-      subscription.unsubscribe()
-      if (--socket.callsInFlight === 0 && socket !== pool.current) socket.close()
-    }
-  })
-}
-
-/** Returns the socket for the next call. */
-function currentSocket(pool: SocketPool): UserSocket {
-  const { current } = pool
-  if (current && !current.isOutdated()) return current
-  if (current?.callsInFlight === 0) current.close()
-  pool.current = openUserSocket(pool)
-  return pool.current
 }
