@@ -1,9 +1,10 @@
+import { isTokenReason } from '@sallyport/core/internal/protocol'
 import type { Operation } from '@trpc/client'
-import { clientError, isDecided } from '../client/auth-client-error.ts'
+import { clientError, isDecided, isRejection, toClientError } from '../client/auth-client-error.ts'
 import { backOff, pause } from '../client/back-off.ts'
 import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
-import { prepareReplay, waitUntilDecided } from './replay.ts'
 import { type Call, type Envelope, sendCall } from './send-call.ts'
+import { waitUntilDecided } from './wait-until-decided.ts'
 
 /**
  * After this long, a subscription is healthy and its back-off starts over. Longer than the lease of a session
@@ -21,6 +22,10 @@ export async function runCall(call: Call): Promise<void> {
   let failures = 0
   let lastEventId: string | undefined
   let isOut = false
+  /** Of the JWT of the current attempt. */
+  let generation = 0
+  /** Whether the server has accepted the current attempt, so a subscription may continue. */
+  let hasBegun = false
 
   function show(error: CallError | null): void {
     isOut = error !== null
@@ -28,11 +33,29 @@ export async function runCall(call: Call): Promise<void> {
     if (isSubscription) call.observer.next({ result: { type: 'state', state, error } as ConnectionState })
   }
 
+  /** Waits for a newer JWT, and returns whether to send the call again. Throws the reason without one. */
+  async function prepareReplay(rejected: CallError): Promise<boolean> {
+    const { reason = '', replay } = authDataOf(rejected)
+    if (!isTokenReason(reason)) return false
+    const mayResend = replay || hasBegun
+    // A replay is sent again only if its JWT was superseded meanwhile.
+    if (isReplay) return Boolean(mayResend) && session.isSuperseded(generation)
+    const refreshing = session.refreshAfter(generation).then(() => null, toClientError)
+    // The refresh is for the next call. The resolver of this one has run.
+    if (!mayResend) return false
+    let failure = await refreshing
+    if (failure && op.type !== 'mutation' && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
+      show(toCallError(failure, rejected))
+      failure = await waitUntilDecided(session, signal)
+    }
+    if (failure) throw toCallError(failure, rejected)
+    return true
+  }
+
   while (await isReady(call)) {
-    const { generation } = session.get()
     const sentAt = performance.now()
-    /** Whether the server has accepted this attempt. */
-    let hasBegun = false
+    generation = session.get().generation
+    hasBegun = false
     const error = await sendCall(call, continueAfter(op, lastEventId), ({ result }) => {
       // `id` is set if the server used `tracked()`.
       const { type, error, id }: { type?: string; error?: CallError | null; id?: string } = result
@@ -51,7 +74,7 @@ export async function runCall(call: Call): Promise<void> {
     if (isHealthy) failures = 0
     // The server accepted the JWT before: this is the first rejection of another one.
     if (hasBegun || isHealthy) isReplay = false
-    if (await prepareReplay(call, error, { generation, isReplay, hasBegun, show })) isReplay = true
+    if (await prepareReplay(error)) isReplay = true
     else if (isSubscription && isOutage(error)) {
       show(error)
       await pause(backOff(++failures, authDataOf(error).retryAfterSeconds), (end) => {

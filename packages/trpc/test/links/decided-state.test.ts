@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createStore } from '../../src/client/client-session.ts'
 import { hydrate, type SessionState, transition } from '../../src/client/session-state.ts'
-import { waitUntilDecided } from '../../src/links/replay.ts'
+import { waitUntilDecided } from '../../src/links/wait-until-decided.ts'
 
 /** Creates the session of a client in an outage, which counts its listeners. */
 function createSession() {

@@ -1,0 +1,20 @@
+import { type AuthClientError, clientError, isDecided } from '../client/auth-client-error.ts'
+import type { LinkSession } from './link-session.ts'
+
+/** Returns the error once waiting can't change the state, or on abort. Listens, so the client retries. */
+export function waitUntilDecided(session: LinkSession, signal: AbortSignal): Promise<AuthClientError | null> {
+  return new Promise((resolve) => {
+    const check = () => {
+      const { shown, pageError } = session.get()
+      let error = shown.error === pageError ? null : shown.error
+      const isSettled = error ? isDecided(error) : shown.status === 'authenticated'
+      if (shown.status === 'unauthenticated') error = clientError('SESSION_NOT_FOUND')
+      else if (!isSettled && !signal.aborted) return
+      unsubscribe()
+      resolve(error)
+    }
+    const unsubscribe = session.subscribe(check)
+    signal.addEventListener('abort', check)
+    check()
+  })
+}
