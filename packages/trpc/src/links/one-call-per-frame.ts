@@ -6,7 +6,7 @@ export function oneCallPerFrame(
   return class extends Base {
     constructor(url: string | URL) {
       // The types of browsers have only protocols.
-      super(url, ...((headers ? [{ headers: headers() }] : []) as []))
+      super(url, (headers && { headers: headers() }) as undefined)
     }
 
     override send(data: Parameters<WebSocket['send']>[0]): void {

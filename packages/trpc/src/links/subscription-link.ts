@@ -35,6 +35,6 @@ export function subscriptionLink<Router extends AnyTRPCRouter>(
     throw new TypeError('Bearer transport: pass an EventSource with a fetch')
   return httpSubscriptionLink<Router, AnyEventSource>({
     ...options,
-    eventSourceOptions: { withCredentials: true, ...(fetch && { fetch }) },
+    eventSourceOptions: { withCredentials: true, fetch },
   } as Parameters<typeof httpSubscriptionLink<Router, AnyEventSource>>[0])
 }
