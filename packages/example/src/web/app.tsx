@@ -13,6 +13,7 @@ import { RoutePage } from './route-page.tsx'
 import { HOME, routes } from './routes.tsx'
 import { SessionEndedProvider } from './session-ended.tsx'
 import { ClockProvider } from './ui/clock.tsx'
+import { UsedLinkProvider } from './ui/use-link.tsx'
 
 export interface AppProps extends Clients {
   readonly queryClient: QueryClient
@@ -38,19 +39,21 @@ export function App({ authClient, trpcClient, queryClient, rendered }: AppProps)
         <FormResultContext value={rendered.form}>
           <QueryClientProvider client={queryClient}>
             <SessionEndedProvider authClient={authClient}>
-              <AuthProvider client={authClient} queryClient={queryClient}>
-                <TRPCProvider trpcClient={trpcClient} queryClient={queryClient}>
-                  <Layout>
-                    <Routes>
-                      {routes.map((route) => (
-                        <Route key={route.path} path={route.path} element={<RoutePage route={route} />} />
-                      ))}
-                      <Route path="/" element={<Navigate to={HOME} replace />} />
-                      <Route path="*" element={<NotFound />} />
-                    </Routes>
-                  </Layout>
-                </TRPCProvider>
-              </AuthProvider>
+              <UsedLinkProvider>
+                <AuthProvider client={authClient} queryClient={queryClient}>
+                  <TRPCProvider trpcClient={trpcClient} queryClient={queryClient}>
+                    <Layout>
+                      <Routes>
+                        {routes.map((route) => (
+                          <Route key={route.path} path={route.path} element={<RoutePage route={route} />} />
+                        ))}
+                        <Route path="/" element={<Navigate to={HOME} replace />} />
+                        <Route path="*" element={<NotFound />} />
+                      </Routes>
+                    </Layout>
+                  </TRPCProvider>
+                </AuthProvider>
+              </UsedLinkProvider>
             </SessionEndedProvider>
           </QueryClientProvider>
         </FormResultContext>

@@ -1,22 +1,20 @@
 import { Card, Link, Text } from '@radix-ui/themes'
-import { useMutation } from '@tanstack/react-query'
 import { Link as RouterLink } from 'react-router'
 import { useAppAuth } from '../clients.ts'
 import { ActionButton } from '../ui/action-button.tsx'
 import { Form } from '../ui/form.tsx'
-import { readLinkToken } from '../ui/link-token.ts'
 import { NewPassword } from '../ui/new-password.tsx'
 import { PageHeading } from '../ui/page-heading.tsx'
 import { Problem } from '../ui/problem.tsx'
 import { SuccessMessage } from '../ui/success.tsx'
+import { useLink } from '../ui/use-link.tsx'
 
 /** The page that the link from "Forgot password" opens. */
 export function ResetPassword() {
   const { client } = useAppAuth()
-  const { mutate, isPending, isSuccess, error } = useMutation({
-    mutationFn: async (values: FormData) =>
-      client.api.resetPassword({ token: readLinkToken(), newPassword: String(values.get('newPassword')) }),
-  })
+  const { mutate, isPending, isSuccess, error } = useLink((token, values: FormData) =>
+    client.api.resetPassword({ token, newPassword: String(values.get('newPassword')) }),
+  )
   return (
     <div className="narrow">
       <PageHeading title="New password">A new password signs you out in all browsers.</PageHeading>

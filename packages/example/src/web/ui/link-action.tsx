@@ -1,11 +1,10 @@
 import { Card, Link } from '@radix-ui/themes'
-import { useMutation } from '@tanstack/react-query'
 import { Link as RouterLink } from 'react-router'
 import { ActionButton } from './action-button.tsx'
-import { readLinkToken } from './link-token.ts'
 import { PageHeading } from './page-heading.tsx'
 import { Problem } from './problem.tsx'
 import { SuccessMessage } from './success.tsx'
+import { useLink } from './use-link.tsx'
 
 interface LinkActionProps {
   readonly title: string
@@ -24,7 +23,7 @@ interface LinkActionProps {
  * too.
  */
 export function LinkAction({ title, description, action, success, link = HOME_LINK, run }: LinkActionProps) {
-  const { mutate, isPending, isSuccess, error } = useMutation({ mutationFn: () => run(readLinkToken()) })
+  const { mutate, isPending, isSuccess, error } = useLink(run)
   return (
     <div className="narrow">
       <PageHeading title={title}>{description}</PageHeading>
