@@ -25,12 +25,18 @@ export const userName: z.ZodMiniType<string> = z.string().check(
   z.trim(),
   z.minLength(1),
   z.maxLength(128),
-  z.refine((name) => !HIDDEN.test(name) && !LINK.test(name) && !LINK_IN_CAPITALS.test(name)),
+  z.refine(
+    (name) => !HIDDEN.test(name.replace(JOINER, '')) && !LINK.test(name) && !LINK_IN_CAPITALS.test(name),
+  ),
 )
 
 /** Control and bidi characters, and those without a width. A variation selector may follow an emoji. */
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u2800[\p{Default_Ignorable_Code_Point}--[\uFE0E\uFE0F]]]|(?<!\p{Extended_Pictographic})[\uFE0E\uFE0F]/v
+
+/** Emojis, and scripts whose spelling has joiners: many Persian and Sinhala names have one. */
+const JOINED = String.raw`[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F\p{sc=Arab}\p{sc=Syrc}\p{sc=Deva}\p{sc=Beng}\p{sc=Guru}\p{sc=Gujr}\p{sc=Orya}\p{sc=Taml}\p{sc=Telu}\p{sc=Knda}\p{sc=Mlym}\p{sc=Sinh}]`
+const JOINER = new RegExp(String.raw`(?<=${JOINED})[\u200C\u200D](?=${JOINED})`, 'gv')
 
 /** A scheme, `www.`, or a domain. `J.R.R. Tolkien` and `St.John` aren't domains. */
 const LINK = /:\/\/|[\p{L}\p{N}][.。．｡][\p{Ll}\p{Lo}]{2}/u

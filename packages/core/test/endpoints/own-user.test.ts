@@ -125,6 +125,9 @@ describe('POST /update-user', () => {
       { name: 'x'.repeat(128), image: null },
       { name: 'x'.repeat(128), image: null },
     ],
+    [{ name: 'علی\u200Cرضا' }, { name: 'علی\u200Cرضا' }],
+    [{ name: 'ශ\u0DCA\u200Dරී' }, { name: 'ශ\u0DCA\u200Dරී' }],
+    [{ name: '👩🏽\u200D💻' }, { name: '👩🏽\u200D💻' }],
     [{}, { name: 'Test User', image: null }],
   ])('%j changes the caller, and returns the user', async (body, changed) => {
     const bob = await makeUser()
@@ -154,6 +157,9 @@ describe('POST /update-user', () => {
       'Ada\u202Eevol',
       'Ada\u2066x\u2069',
       'A\u200Bda',
+      'A\u200Dda',
+      'علی\u200C',
+      'علی\u200C\u200Cرضا',
       'A\u00ADda',
       'A\uFE0Fda',
       'A\u{E0061}da',
