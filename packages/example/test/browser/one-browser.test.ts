@@ -92,6 +92,17 @@ test('an expired JWT is refreshed during a mutation, which runs once', async () 
   expect(answers.length).toBe(3)
 })
 
+longTest('a double click on a slow device sends a form once', async () => {
+  const { page, context, open } = await room.signUp()
+  await open('/notes')
+  const session = await context.newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 6 })
+  await page.getByLabel('New note').fill('Only once')
+  await page.getByRole('button', { name: 'Add' }).dblclick()
+  await page.getByRole('listitem').first().waitFor()
+  expect(await page.getByRole('listitem').count()).toBe(1)
+})
+
 describe('an unreachable server', () => {
   const opened = room.share(async () => {
     const visitor = await room.signUp()

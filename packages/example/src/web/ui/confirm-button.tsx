@@ -34,7 +34,7 @@ export function ConfirmButton(props: ConfirmButtonProps) {
             </Button>
           </AlertDialog.Cancel>
           <AlertDialog.Action>
-            <Button color={color} variant="soft" onClick={onConfirm}>
+            <Button color={color} variant="soft" onClick={() => button.isPending || onConfirm()}>
               {action}
             </Button>
           </AlertDialog.Action>
