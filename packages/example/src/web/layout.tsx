@@ -2,7 +2,7 @@ import { IconButton, Text } from '@radix-ui/themes'
 import { SignedIn } from '@sallyport/trpc/react'
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { Link, useLocation } from 'react-router'
+import { Link, useLocation, useNavigationType, useSearchParams } from 'react-router'
 import { useAppAuth, useIsBanned, useTRPC } from './clients.ts'
 import { useFormResult } from './form-result.ts'
 import { Navigation } from './navigation.tsx'
@@ -19,13 +19,20 @@ export function Layout({ children }: { readonly children: ReactNode }) {
   const isBanned = useIsBanned()
   const signedOut = useFormResult('/sign-out')
   const { pathname } = useLocation()
+  const [search] = useSearchParams()
+  const isFromHistory = useNavigationType() === 'POP'
   const main = useRef<HTMLElement>(null)
-  const before = useRef(pathname)
-  // Moves the focus to the new page, for keyboards and screen readers.
+  // Also another page of a list.
+  const page = `${pathname} ${search.get('cursor')}`
+  const before = useRef(page)
+  // Moves the focus to the new page, for keyboards and screen readers. The browser itself scrolls a page of
+  // the history.
   useEffect(() => {
-    if (before.current !== pathname) main.current?.focus()
-    before.current = pathname
-  }, [pathname])
+    if (before.current === page) return
+    before.current = page
+    main.current?.focus()
+    if (!isFromHistory) scrollTo(0, 0)
+  }, [page, isFromHistory])
   return (
     <>
       <a className="skip-link" href="#main">

@@ -113,9 +113,14 @@ test('a list with more pages says so, and links to them', async () => {
   await page.getByLabel('Name or email').fill(users[7]?.email ?? '')
   await page.getByRole('button', { name: 'Search' }).click()
   await page.getByText('Users: 1', { exact: true }).waitFor()
-  await page.getByLabel('Name or email').fill('no such user')
+  const field = page.getByLabel('Name or email')
+  await field.fill('no such user')
   await page.keyboard.press('Enter')
   await page.getByText('No users found.').waitFor()
+  expect(await field.evaluate((element) => element === document.activeElement)).toBe(true)
+  await page.goBack()
+  await page.getByText('Users: 1', { exact: true }).waitFor()
+  expect(await field.inputValue()).toBe(users[7]?.email)
 })
 
 test('the audit trail has filters and pages', async () => {
@@ -127,6 +132,8 @@ test('the audit trail has filters and pages', async () => {
   await page.getByText(`${user.email} was created.`).waitFor()
   await page.getByRole('link', { name: 'Next page' }).click()
   await page.getByText(/^Records on this page: \d+$/).waitFor()
+  // The link was at the end of the page.
+  expect(await page.evaluate(() => [scrollY, document.activeElement?.id])).toEqual([0, 'main'])
 
   const today = new Date().toISOString().slice(0, 10)
   await page.getByLabel('Type').selectOption('user.created')

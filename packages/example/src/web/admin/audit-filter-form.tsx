@@ -10,13 +10,13 @@ export function AuditFilterForm() {
   const { type, user, from, to } = auditFilters(search)
   return (
     <FilterForm action="Filter">
-      <SelectField label="Type" name="type" defaultValue={type}>
+      <SelectField key={type} label="Type" name="type" defaultValue={type}>
         <option value="">All</option>
         {AUDIT_TYPES.map((name) => (
           <option key={name}>{name}</option>
         ))}
       </SelectField>
-      <Field label="User" name="user" placeholder="Email or id" defaultValue={user} />
+      <Field label="User" name="user" placeholder="Email or id" maxLength={320} defaultValue={user} />
       <Field label="From (UTC)" name="from" type="date" defaultValue={from} />
       <Field label="To (UTC)" name="to" type="date" defaultValue={to} />
     </FilterForm>

@@ -28,7 +28,13 @@ export function Admin() {
         Newest first. Open a user to change their role, ban, or sessions.
       </PageHeading>
       <FilterForm action="Search">
-        <Field label="Name or email" name="search" type="search" defaultValue={filters.search} />
+        <Field
+          label="Name or email"
+          name="search"
+          type="search"
+          maxLength={320}
+          defaultValue={filters.search}
+        />
       </FilterForm>
       <Loaded query={query} what="users">
         {({ users, nextCursor }) => (

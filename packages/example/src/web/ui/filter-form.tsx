@@ -1,5 +1,5 @@
 import { Button, Flex } from '@radix-ui/themes'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { useSearchParams } from 'react-router'
 
 interface FilterFormProps {
@@ -12,10 +12,16 @@ interface FilterFormProps {
 /** A form whose values become the query of the URL. Without JavaScript, the browser does the same. */
 export function FilterForm({ action, children }: FilterFormProps) {
   const [search, setSearch] = useSearchParams()
+  const form = useRef<HTMLFormElement>(null)
+  const before = useRef(search)
+  // Another URL resets the fields to its values. A new form would lose the focus.
+  useEffect(() => {
+    if (before.current !== search) form.current?.reset()
+    before.current = search
+  }, [search])
   return (
-    // Another URL resets the fields to its values.
     <form
-      key={String(search)}
+      ref={form}
       className="filters"
       onSubmit={(event) => {
         event.preventDefault()
