@@ -4,6 +4,8 @@ import type { Visitor } from './visitor.ts'
 
 const room = openControlRoom()
 
+const LIMITED = { code: 'RATE_LIMITED', message: 'Too many' }
+
 const ada = room.share(() => room.signUp({ name: 'Ada', role: 'admin' }))
 
 /** Ends the freshness of a user's sessions. */
@@ -121,6 +123,25 @@ test('a list with more pages says so, and links to them', async () => {
   await page.goBack()
   await page.getByText('Users: 1', { exact: true }).waitFor()
   expect(await field.inputValue()).toBe(users[7]?.email)
+})
+
+test('a dialog with a long email fits on a small screen, and forgets the error of its last use', async () => {
+  const { page, open, mayLog } = await room.signUp({ role: 'admin', viewport: { width: 320, height: 500 } })
+  const { userId } = await room.signUp()
+  const email = `a-person-with-a-very-long-name.${newEmail()}`
+  await room.db.updateTable('user').set({ email }).where('id', '=', userId).execute()
+  await open(`/admin/users/${userId}`)
+  await page.getByRole('button', { name: 'Ban' }).click()
+  const dialog = page.getByRole('dialog', { name: `Ban ${email}?` })
+  expect((await dialog.boundingBox())?.width).toBeLessThan(320)
+  mayLog(logOf(429))
+  await page.route('**/ban-user', (route) => route.fulfill({ status: 429, json: LIMITED }))
+  await dialog.getByRole('button', { name: 'Ban' }).click()
+  await dialog.getByText('Too many').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Ban' }).click()
+  expect(await dialog.getByText('Too many').count()).toBe(0)
 })
 
 test('the audit trail has filters and pages', async () => {

@@ -370,19 +370,22 @@ test('a forgotten password is replaced by the printed link, once', async () => {
   expect(await page.getByRole('link', { name: 'Request another link' }).isVisible()).toBe(true)
 })
 
-longTest('a signed-in user who sets a new password by the link is told, although the session ends', async () => {
-  const { page, open, email, mayLog } = await room.signUp()
-  await open('/forgot-password')
-  await page.getByLabel('Email').fill(email)
-  await page.getByRole('button', { name: 'Send link' }).click()
-  const [, link = ''] = await room.printed(new RegExp(`${email} \\(reset-password\\): (\\S+)\\n`))
-  mayLog(logOf(401))
-  await open(link)
-  await page.getByLabel('New password').fill('another long password')
-  await page.getByRole('button', { name: 'Set password' }).click()
-  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Sign in' }).waitFor()
-  await page.getByText('Your password has been changed.').waitFor()
-})
+longTest(
+  'a signed-in user who sets a new password by the link is told, although the session ends',
+  async () => {
+    const { page, open, email, mayLog } = await room.signUp()
+    await open('/forgot-password')
+    await page.getByLabel('Email').fill(email)
+    await page.getByRole('button', { name: 'Send link' }).click()
+    const [, link = ''] = await room.printed(new RegExp(`${email} \\(reset-password\\): (\\S+)\\n`))
+    mayLog(logOf(401))
+    await open(link)
+    await page.getByLabel('New password').fill('another long password')
+    await page.getByRole('button', { name: 'Set password' }).click()
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Sign in' }).waitFor()
+    await page.getByText('Your password has been changed.').waitFor()
+  },
+)
 
 /**
  * Returns the code of the step that is `steps` from now. The server accepts the previous, current, and next

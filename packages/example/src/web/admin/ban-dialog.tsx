@@ -37,7 +37,13 @@ export function BanDialog({ user, isOpen, onOpenChange, onClosed }: BanDialogPro
     return run(() => client.api.banUser(input))
   })
   return (
-    <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
+    <Dialog.Root
+      open={isOpen}
+      onOpenChange={(open) => {
+        onOpenChange(open)
+        ban.reset()
+      }}
+    >
       <Dialog.Content
         maxWidth="26rem"
         onCloseAutoFocus={(event) => {
