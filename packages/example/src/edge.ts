@@ -5,10 +5,12 @@ import { drain } from '@sallyport/trpc'
 import { edgeApp, isBackendReady } from './edge-app.ts'
 import { backend } from './edge-runner.ts'
 import { env, isProduction, sameAddress } from './env.ts'
+import { reportTakenPort } from './taken-port.ts'
 
 const url = `http://localhost:${env.EDGE_PORT}`
 const server = createServer(getRequestListener(edgeApp.fetch))
 
+server.once('error', reportTakenPort('EDGE_PORT'))
 server.listen(env.EDGE_PORT, env.HOST, announce)
 process.once('SIGINT', stop)
 process.once('SIGTERM', stop)

@@ -13,6 +13,7 @@ import { serveDemoProvider } from './demo-provider/serve-demo-provider.ts'
 import { env, hasDemoUsers, sameAddress } from './env.ts'
 import { listenInternally } from './internal/listener.ts'
 import { appRouter } from './routers/app.ts'
+import { reportTakenPort } from './taken-port.ts'
 
 const listener = getRequestListener(app.fetch)
 const server = createServer(hasDemoUsers ? serveDemoProvider(listener) : listener)
@@ -20,6 +21,8 @@ const sockets = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions
 applyWSSHandler({ wss: sockets, router: appRouter, createContext: wsContext, ...authHandlerOptions })
 const internalServer = await listenInternally()
 
+// They repeat the errors of the server.
+sockets.once('error', reportTakenPort('PORT'))
 server.listen(env.PORT, env.HOST, announce)
 process.once('SIGINT', stop)
 process.once('SIGTERM', stop)

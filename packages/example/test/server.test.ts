@@ -25,6 +25,17 @@ afterAll(async () => {
   await example.exit
 })
 
+test.each([
+  ['server.ts', 'PORT'],
+  ['edge.ts', 'EDGE_PORT'],
+] as const)('%s says what to do if its port is in use', async (entry, variable) => {
+  const { port } = new URL(example.url)
+  const { exit, output } = await spawnExample({ [variable]: port }, { entry })
+  expect(await exit).toBe(1)
+  const advice = `Port ${port} is in use. Stop the process that uses it, or set ${variable} to another port.\n`
+  expect(output()).toBe(advice)
+})
+
 interface SignedIn {
   readonly cookie: string
   readonly client: TRPCClient<AppRouter>

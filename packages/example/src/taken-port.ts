@@ -1,0 +1,12 @@
+import { env } from './env.ts'
+
+/** Returns a listener for the errors of a server that says what to do if another process uses the port. */
+export const reportTakenPort =
+  (variable: 'PORT' | 'EDGE_PORT') =>
+  (error: NodeJS.ErrnoException): never => {
+    if (error.code !== 'EADDRINUSE') throw error
+    console.error(
+      `Port ${env[variable]} is in use. Stop the process that uses it, or set ${variable} to another port.`,
+    )
+    process.exit(1)
+  }
