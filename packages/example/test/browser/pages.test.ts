@@ -192,6 +192,37 @@ longTest('a page has the theme of the system until the user chooses one, which i
   expect(await appearance()).toBe('light')
 })
 
+longTest(
+  'a browser that blocks cookies shows the theme of the system, and says why no one can sign in',
+  async () => {
+    const { context, page, open, mayLog } = await room.openBrowser({ colorScheme: 'dark' })
+    mayLog(logOf(401))
+    await page.addInitScript(blockCookies)
+    await page.route('**/sign-in/email', async (route) => {
+      const response = await route.fetch()
+      await context.clearCookies()
+      const { 'set-cookie': _, ...headers } = response.headers()
+      await route.fulfill({ response, headers })
+    })
+    await open('/sign-in')
+    expect(await page.evaluate(() => document.documentElement.className)).toBe('dark')
+    await page.getByRole('button', { name: 'Toggle dark mode' }).click()
+    expect(await page.evaluate(() => document.documentElement.className)).toBe('light')
+    await page.getByRole('button', { name: 'Sign in as Grace' }).click()
+    await page.getByText('This browser blocks cookies.').waitFor()
+  },
+)
+
+/** Runs in the page, before its scripts. */
+function blockCookies(): void {
+  Object.defineProperty(navigator, 'cookieEnabled', { value: false })
+  Object.defineProperty(window, 'localStorage', {
+    get() {
+      throw new DOMException('Access is denied for this document.', 'SecurityError')
+    },
+  })
+}
+
 test('scripts and styles are compressed, cached, and not sniffed', async () => {
   const { context, page, open } = await guest()
   await open('/sign-in')

@@ -43,7 +43,11 @@ export function SignIn() {
       <PageHeading title="Sign in" />
       {isEnded && (
         <Callout.Root size="1" mb="4" role="status">
-          <Callout.Text>Your session has ended. Sign in to continue.</Callout.Text>
+          <Callout.Text>
+            {navigator.cookieEnabled
+              ? 'Your session has ended. Sign in to continue.'
+              : 'This browser blocks cookies. Allow them for this site, and sign in again.'}
+          </Callout.Text>
         </Callout.Root>
       )}
       <Card size="3">

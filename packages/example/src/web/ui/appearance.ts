@@ -1,10 +1,12 @@
 /**
  * Sets the theme before the first paint, so the page doesn't flash. Also passes the nonce of the page to
- * libraries that add style elements.
+ * libraries that add style elements. A browser that blocks cookies throws at `localStorage`.
  */
 export const APPEARANCE_SCRIPT = `
-const stored = localStorage.getItem('appearance')
-const isDark = stored === null ? matchMedia('(prefers-color-scheme: dark)').matches : stored === 'dark'
+let isDark = matchMedia('(prefers-color-scheme: dark)').matches
+try {
+  isDark = (localStorage.getItem('appearance') ?? (isDark && 'dark')) === 'dark'
+} catch {}
 document.documentElement.classList.add(isDark ? 'dark' : 'light')
 globalThis.__webpack_nonce__ = document.currentScript.nonce`
 
@@ -13,5 +15,9 @@ export function toggleAppearance(): void {
   const { classList } = document.documentElement
   const isDark = classList.toggle('dark')
   classList.toggle('light', !isDark)
-  localStorage.setItem('appearance', isDark ? 'dark' : 'light')
+  try {
+    localStorage.setItem('appearance', isDark ? 'dark' : 'light')
+  } catch {
+    // The theme lasts until the page is left.
+  }
 }
