@@ -223,6 +223,21 @@ function blockCookies(): void {
   })
 }
 
+longTest('with forced colors, fields, buttons, and the selected options are visible', async () => {
+  const { page, open } = await room.signUp({ forcedColors: 'active' })
+  await open('/account')
+  const styles = await page
+    .locator('main :is(.rt-TextFieldRoot, button, input[type=radio])')
+    .evaluateAll((elements) =>
+      elements
+        .map((element) => getComputedStyle(element))
+        .map((style) => [style.borderWidth, style.appearance]),
+    )
+  expect(new Set(styles.map(([border, appearance]) => border === '1px' || appearance === 'auto'))).toEqual(
+    new Set([true]),
+  )
+})
+
 test('scripts and styles are compressed, cached, and not sniffed', async () => {
   const { context, page, open } = await guest()
   await open('/sign-in')
