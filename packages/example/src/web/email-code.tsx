@@ -36,7 +36,14 @@ export function EmailCode({ signIn }: { readonly signIn: CodeSignIn }) {
   if (!request.isSuccess)
     return (
       <Form onFilled={(values) => request.mutate(values)}>
-        <Field label="Email for the code" name="email" type="email" autoComplete="username" required />
+        <Field
+          label="Email for the code"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          autoFocus
+        />
         <Problem error={request.error} />
         <ActionButton type="submit" isPending={request.isPending}>
           Send the code
@@ -48,7 +55,7 @@ export function EmailCode({ signIn }: { readonly signIn: CodeSignIn }) {
       <Text as="p" size="2" role="status">
         If an account has this email, it gets a code, which is valid for 10 minutes.
       </Text>
-      <CodeField hint="From the email. In development, the terminal prints it." />
+      <CodeField autoFocus hint="From the email. In development, the terminal prints it." />
       <Problem error={signIn.error} />
       <ActionButton type="submit" isPending={signIn.isPending}>
         Sign in with the code

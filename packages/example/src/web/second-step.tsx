@@ -43,7 +43,7 @@ export function SecondStep({ challenge: { token, methods }, onExpired }: SecondS
     <div className="stack">
       {methods.includes('otp') && (
         <Form onFilled={(values) => withCode.mutate(values)}>
-          <CodeField />
+          <CodeField autoFocus />
           <Text as="label" size="2">
             <input type="checkbox" name="trustDevice" /> Trust this browser for 30 days
           </Text>

@@ -396,13 +396,17 @@ const codeOf = (secret: string, steps: number) =>
 
 const enterCode = (page: Page, code: string) => page.getByLabel('Code', { exact: true }).fill(code)
 
+/** The field of a code has the focus when it appears. */
+const enterFirstCode = (page: Page, code: string) =>
+  page.getByLabel('Code', { exact: true }).and(page.locator(':focus')).fill(code)
+
 /** Sets up an app on the Account page. Returns its secret, and the recovery codes. */
 async function setUpApp(page: Page): Promise<{ secret: string; recoveryCodes: readonly string[] }> {
   await click(page, 'Set up an app')
   await page.getByAltText('QR code for your app').waitFor()
   expect(await violationsOf(page)).toEqual([])
   const secret = (await page.locator('.totp-secret').textContent()) ?? ''
-  await enterCode(page, codeOf(secret, 0))
+  await enterFirstCode(page, codeOf(secret, 0))
   await click(page, 'Confirm')
   return { secret, recoveryCodes: await takeRecoveryCodes(page) }
 }
@@ -432,7 +436,7 @@ test('a user sets up an app, signs in with a code, and confirms an action with o
 
   for (const status of [400, 401, 403]) mayLog(logOf(status))
   await signInAgain(page, email)
-  await enterCode(page, '000000')
+  await enterFirstCode(page, '000000')
   await click(page, 'Confirm')
   await page.getByRole('alert').getByText('This code is wrong').waitFor()
   await enterCode(page, codeOf(secret, 1))
@@ -462,7 +466,7 @@ longTest(
 
     for (const status of [400, 401, 403]) mayLog(logOf(status))
     await signInAgain(page, email)
-    await enterCode(page, first)
+    await enterFirstCode(page, first)
     await page.getByLabel('Trust this browser for 30 days').check()
     await click(page, 'Confirm')
     await banner.waitFor()

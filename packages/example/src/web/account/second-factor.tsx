@@ -79,7 +79,7 @@ function Confirm({ uri, secret, onConfirmed }: ConfirmProps) {
       </Text>
       <img className="qr-code" alt="QR code for your app" src={toImage(uri)} width={180} height={180} />
       <Code className="totp-secret">{secret}</Code>
-      <CodeField hint="The six digits that your app shows." />
+      <CodeField autoFocus hint="The six digits that your app shows." />
       <Problem error={confirm.error} />
       <div>
         <ActionButton type="submit" isPending={confirm.isPending}>
@@ -99,7 +99,7 @@ interface RecoveryCodesProps {
 
 function RecoveryCodes({ codes, onSaved }: RecoveryCodesProps) {
   return (
-    <div className="stack" role="status">
+    <div className="stack" role="status" tabIndex={-1} ref={focus}>
       <Text as="p" size="2">
         Keep these recovery codes. Each signs you in once without your app. You can't see them again.
       </Text>
@@ -118,6 +118,9 @@ function RecoveryCodes({ codes, onSaved }: RecoveryCodesProps) {
     </div>
   )
 }
+
+/** The form that had the focus is gone. */
+const focus = (element: HTMLElement | null) => element?.focus()
 
 interface ManageProps {
   readonly recoveryCodes: number
@@ -158,7 +161,7 @@ function Manage({ recoveryCodes, onCreated }: ManageProps) {
         </Flex>
       ) : (
         <Form onFilled={(values) => send.mutate(values)}>
-          <CodeField />
+          <CodeField autoFocus />
           <Problem error={send.error} />
           <Flex gap="3">
             <ActionButton
