@@ -47,7 +47,10 @@ interface Call {
   readonly config: AuthConfig
 }
 
-type Endpoint = (input: object) => Promise<{ readonly headers: Headers; readonly response: unknown }>
+/** It has no headers if a hook replaces the response or an error. */
+type Endpoint = (
+  input: object,
+) => Promise<{ readonly headers: Headers | null | undefined; readonly response: unknown }>
 
 async function call(endpoint: Endpoint, { name, input, auth, source, config }: Call): Promise<unknown> {
   const { request } = auth[authRequest]
@@ -61,6 +64,7 @@ async function call(endpoint: Endpoint, { name, input, auth, source, config }: C
   const { headers, response } = await endpoint({ ...input, headers: sent, returnHeaders: true }).catch(
     (error) => rethrow(error, { name, auth, config }),
   )
+  if (!headers) return response
   if (request.setsHeaders) passCookies(headers, request, config)
   else if (losesSession(headers, { auth, source, config }))
     throw new ConfigurationError(

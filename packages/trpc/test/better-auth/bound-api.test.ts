@@ -1,5 +1,8 @@
+import { betterAuthGuard } from '@sallyport/trpc/better-auth'
+import { createAuthMiddleware } from 'better-auth/api'
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { authRequest } from '../../src/server/auth-handle.ts'
+import { createAuth } from './create-auth.ts'
 import { openApp } from './open-app.ts'
 
 async function openSignedIn() {
@@ -83,6 +86,22 @@ test("Better Auth's errors keep their status", async () => {
   expect(await reasonOf(await app.call('unban', { cookie: '' }, 'POST'))).toMatchObject({
     code: 'UNAUTHORIZED',
   })
+})
+
+test("a hook's own response, and one that replaces an error, are returned", async () => {
+  const replaced = { ok: true }
+  const { auth } = await createAuth({
+    hooks: {
+      before: createAuthMiddleware(async ({ path }) => (path === '/get-session' ? replaced : undefined)),
+      after: createAuthMiddleware(async ({ path }) => (path === '/sign-in/email' ? replaced : undefined)),
+    },
+  })
+  const guard = betterAuthGuard(auth)
+  const { api } = guard.getAuth(guard.headers(new Headers()))
+  expect(await api.getSession()).toEqual(replaced)
+  expect(await api.signInEmail({ body: { email: 'ada@example.com', password: 'a password' } })).toEqual(
+    replaced,
+  )
 })
 
 describe('a call without a session for Better Auth has the reason of Step 2', () => {
