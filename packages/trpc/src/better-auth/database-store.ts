@@ -121,6 +121,6 @@ function locksOf(
   const engine = engineOf(adapter)
   if (engine === null || engine === 'mysql') return undefined
   const sql = sessionSql(engine, mapping, columns)
-  const isSerial = options.advanced?.database?.generateId === 'serial'
+  const isSerial = engine === 'postgres' && options.advanced?.database?.generateId === 'serial'
   return isSerial ? { sql, columns, ids: { session: 'bigint', user: 'bigint' } } : { sql, columns }
 }

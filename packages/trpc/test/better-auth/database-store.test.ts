@@ -91,22 +91,30 @@ test.each(scenes)(
   },
 )
 
-test('ctx.transaction rejects a new session that has the id of the deleted one', async () => {
-  const client = new Database(':memory:')
-  const db = new Kysely({ dialect: new SqliteDialect({ database: client }) })
-  const advanced = { database: { generateId: 'serial' } } as const
-  const options = { ...COLUMNS, database: { db, type: 'sqlite' }, advanced } as const
-  await (await getMigrations(options)).runMigrations()
-  const { call, signUp, signIn, beforeWriting } = createApp(options, { db, client })
-  const { cookie } = await signUp()
-  expect(await call(cookie, 'write')).toBe('written')
-  beforeWriting(async () => {
-    client.exec('delete from session')
-    await signIn()
-    expect(client.prepare('select id from session').all()).toEqual([{ id: 1 }])
-  })
-  expect(await call(cookie, 'write')).toBe('TOKEN_INVALID')
-})
+test.each(['the client', "Better Auth's adapter"])(
+  'ctx.transaction rejects a new session that has the id of the deleted one, with %s',
+  async (reader) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const client = new Database(':memory:')
+    const db = new Kysely({ dialect: new SqliteDialect({ database: client }) })
+    const advanced = { database: { generateId: 'serial' } } as const
+    const options = { ...COLUMNS, database: { db, type: 'sqlite' }, advanced } as const
+    await (await getMigrations(options)).runMigrations()
+    const { call, signUp, signIn, beforeWriting } = createApp(options, {
+      db,
+      ...(reader === 'the client' && { client }),
+    })
+    const { cookie } = await signUp()
+    expect(await call(cookie, 'write')).toBe('written')
+    beforeWriting(async () => {
+      client.exec('delete from session')
+      await signIn()
+      expect(client.prepare('select id from session').all()).toEqual([{ id: 1 }])
+    })
+    expect(await call(cookie, 'write')).toBe('TOKEN_INVALID')
+  },
+)
 
 test('a file that was removed is reported, and that it is back', async () => {
   const path = join(temporaryDirectory(), 'app.db')
