@@ -18,8 +18,10 @@ interface Atom {
 }
 
 interface SessionValue {
+  /** `customSession` may omit either, or some of their fields. */
   readonly data: {
-    readonly session: { readonly id: string; readonly userId: string; readonly expiresAt: Date | string }
+    readonly session?: { readonly id?: string; readonly expiresAt?: Date | string }
+    readonly user?: { readonly id?: string }
   } | null
   readonly error: { readonly status: number; readonly message?: string } | null
   readonly isPending: boolean
@@ -110,10 +112,7 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
     clearTimeout(timer)
     const { data, error } = value
     if (error ? error.status !== 401 : data)
-      timer = setTimeout(
-        refetch,
-        error ? backOff(get().failures) : delayUntilHalf(data?.session.expiresAt ?? ''),
-      )
+      timer = setTimeout(refetch, error ? backOff(get().failures) : delayUntilHalf(data?.session?.expiresAt))
   }
 
   function toEvent({ data, error }: SessionValue): SessionEvent {
@@ -123,8 +122,9 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
       return { type: 'failed', error: new AuthClientError(status, { code: 'UNKNOWN', message }) }
     }
     if (!data) return { type: 'ended', error: clientError('SESSION_NOT_FOUND'), seq: held?.seq }
-    const { id: sessionId, userId } = data.session
-    const seq = Math.max(Date.now(), (held?.seq ?? 0) + 1, ended.seq + 1)
+    const userId = data.user?.id ?? ''
+    const sessionId = data.session?.id ?? userId
+    const seq = Math.max(Date.now(), held?.seq ?? 0, ended.seq) + 1
     const receipt = { userId, sessionId, expiresIn: Number.POSITIVE_INFINITY, seq }
     return { type: 'received', receipt, isNew: held !== null && held.sessionId !== sessionId }
   }
@@ -188,7 +188,7 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
 }
 
 /** Returns a day at most, and also for a date that can't be read. */
-function delayUntilHalf(expiresAt: Date | string): number {
-  const half = (Number(new Date(expiresAt)) - Date.now()) / 2
+function delayUntilHalf(expiresAt: Date | string | undefined): number {
+  const half = (Date.parse(`${expiresAt}`) - Date.now()) / 2
   return Math.max(MINUTE_MS, Math.min(DAY_MS, half || DAY_MS))
 }

@@ -48,15 +48,20 @@ function createClient() {
       value = {
         ...value,
         isPending: false,
-        data: id ? { session: { id, userId: `user of ${id}`, expiresAt } } : null,
+        data: id ? { session: { id, expiresAt }, user: { id: `user of ${id}` } } : null,
         error,
       }
+      emit('session')
+    },
+    /** As with a `customSession` that returns no session. */
+    showUser(id: string) {
+      value = { ...value, isPending: false, data: { user: { id } } }
       emit('session')
     },
   }
 }
 
-type Data = { session: { id: string; userId: string; expiresAt: Date | string } } | null
+type Data = { session?: { id: string; expiresAt: Date | string }; user: { id: string } } | null
 type Failure = { status: number; message: string } | null
 
 test('all links of a client share its session', () => {
@@ -79,6 +84,18 @@ test('the user changes with the id of the session, and not with its renewal', ()
   expect(session.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 2 })
   show('two')
   expect(session.getState()).toMatchObject({ status: 'authenticated', userChanges: 3 })
+})
+
+test('without a session, as with customSession, the user changes with the id of the user', () => {
+  const { client, showUser } = createClient()
+  const session = betterAuthSession(client)[clientSession]
+  session.subscribe(() => {})
+  showUser('Ada')
+  expect(session.getState()).toMatchObject({ status: 'authenticated', userId: 'Ada', userChanges: 0 })
+  showUser('Ada')
+  expect(session.getState().userChanges).toBe(0)
+  showUser('Bob')
+  expect(session.getState()).toMatchObject({ userId: 'Bob', userChanges: 1 })
 })
 
 test('calls wait from a sign-in until the session is known', async () => {
