@@ -65,12 +65,20 @@ function methodOf(value: unknown, name: string): Method {
   return (...values) => Reflect.apply(method, value, values)
 }
 
-/** Writes the values into the statement, since Drizzle's `sql` isn't imported. Hex needs no escaping. */
+/**
+ * Writes the values into the statement, since Drizzle's `sql` isn't imported. Escapes each character. In
+ * PostgreSQL, a literal has the type of the column, such as `uuid`.
+ */
 function inline(query: TemplateStringsArray, values: readonly unknown[], engine: Engine): string {
   const write = (value: unknown) => {
+    if (engine === 'postgres') return `e'${Array.from(String(value), escaped).join('')}'`
     const bytes = [...new TextEncoder().encode(String(value))]
     const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
-    return engine === 'sqlite' ? `cast(x'${hex}' as text)` : `convert_from(decode('${hex}', 'hex'), 'UTF8')`
+    return `cast(x'${hex}' as text)`
   }
   return query.reduce((text, part, place) => `${text}${write(values[place - 1])}${part}`)
+}
+
+function escaped(character: string): string {
+  return `\\U${character.codePointAt(0)?.toString(16).padStart(8, '0')}`
 }

@@ -5,12 +5,14 @@ import { drizzleAdapter } from 'better-auth/adapters/drizzle'
 import { getMigrations } from 'better-auth/db/migration'
 import Database from 'better-sqlite3'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
+import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres'
 import { Kysely, SqliteDialect } from 'kysely'
+import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
 import { temporaryDirectory } from '../../../core/test/support/temporary-directory.ts'
 import { COLUMNS, createApp } from './app.ts'
-import { createSqlite, sqliteTables } from './drizzle-tables.ts'
+import { createPostgres, createSqlite, postgresTables, sqliteTables } from './drizzle-tables.ts'
 import { createPool, SCENES } from './scenes.ts'
 
 const postgres = await testPostgres()
@@ -115,6 +117,22 @@ test.each(['the client', "Better Auth's adapter"])(
     expect(await call(cookie, 'write')).toBe('TOKEN_INVALID')
   },
 )
+
+test("ctx.transaction compares UUIDs, with Drizzle on a client that guards can't find", async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const client = new Client({ connectionString: await postgres.createDatabase('client') })
+  await client.connect()
+  onTestFinished(() => client.end())
+  const tables = postgresTables('uuid')
+  await client.query(createPostgres(tables))
+  const db = drizzlePg({ client })
+  const database = drizzleAdapter(db, { provider: 'pg', schema: tables, usePlural: true })
+  const advanced = { database: { generateId: 'uuid' } } as const
+  const { call, signUp } = createApp({ ...COLUMNS, database, advanced }, { db })
+  const { cookie } = await signUp()
+  expect(await call(cookie, 'write')).toBe('written')
+})
 
 test('a file that was removed is reported, and that it is back', async () => {
   const path = join(temporaryDirectory(), 'app.db')
