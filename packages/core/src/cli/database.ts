@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { OpenedDatabase } from '../database/database.ts'
 import type { SessionDatabase } from '../database/session-database.ts'
 import { ConfigurationError } from '../protocol/errors.ts'
+import type { AddedColumns } from '../session/added-columns.ts'
 import { usageError } from './errors.ts'
 import { loadDefinition, requirePackage } from './load-definition.ts'
 import { envFile, schemaOption } from './options.ts'
@@ -43,8 +44,11 @@ export async function withDatabase(
 ): Promise<void> {
   const { database: url = urlInEnvironment('--database'), auth } = options
   const plugins = auth === undefined ? [] : (await loadDefinition(auth)).plugins
+  const { columnsOf } = await import('../database/schema/columns.ts')
   const { preparePlugins } = await import('../database/schema/prepare-tables.ts')
-  const database = await openDatabase(url, options).catch(explainMissing)
+  // The triggers also depend on the columns.
+  const columns = columnsOf({ plugins })
+  const database = await openDatabase(url, { ...options, columns }).catch(explainMissing)
   try {
     const { applied } = await preparePlugins(plugins, database).catch(explainMissing)
     await work(database, [...database.migrations.applied, ...applied])
@@ -80,12 +84,13 @@ export function isPostgresUrl(url: string): boolean {
 /** Loads the driver only now, so the other commands work without one. */
 async function openDatabase(
   url: string,
-  { create, schema }: DatabaseOptions,
+  { create, schema, columns }: DatabaseOptions & { readonly columns: AddedColumns },
 ): Promise<OpenedDatabase<unknown>> {
   const migrate = create !== undefined
   if (isPostgresUrl(url)) {
     const { openPostgres } = await import('../postgres.ts').catch(requirePackage('pg'))
-    return openPostgres(url, { statementTimeoutMs: MAX_STATEMENT_MS, migrate, ...(schema && { schema }) })
+    const settings = { statementTimeoutMs: MAX_STATEMENT_MS, migrate, columns }
+    return openPostgres(url, { ...settings, ...(schema && { schema }) })
   }
   const { openSqlite } = await import('../sqlite.ts').catch(requirePackage('better-sqlite3'))
   const { toPath } = await import('../database/sqlite/connections/connect.ts')
@@ -95,5 +100,5 @@ async function openDatabase(
     const next = create === false ? ', or pass --create to create it' : ''
     throw new ConfigurationError(`Database ${path} not found. Check the path${next}.`)
   }
-  return openSqlite(url, { migrate })
+  return openSqlite(url, { migrate, columns })
 }

@@ -77,6 +77,22 @@ describe.each(await databaseKinds())('sallyport doctor --database in $name', (ki
     const { stdout } = await doctor(['--database', database.url, '--auth', join(root, 'auth.ts')])
     expect(stdout).toMatch(/The column user\.locale is missing[\s\S]*The table note is missing/)
   })
+
+  test('finds nothing wrong after migrate and prune with a definition whose columns are in another table', async () => {
+    const { url } = await kind.create()
+    const root = writeApp(directory, {
+      'auth.ts': `
+        const from = { table: 'member', column: 'team', where: { team: 'team', userId: 'userId' } }
+        const migrations = { async '1'(schema) {
+          await schema.createTable('member').addColumn('team', 'text').addColumn('userId', 'text').execute() } }
+        export default { config: {}, plugins: [{ id: 'team', sessionColumns: { team: { from } }, migrations }] }`,
+    })
+    const options = ['--database', url, '--auth', join(root, 'auth.ts')]
+    for (const command of [['migrate', '--create'], ['prune']]) {
+      const { code } = await host.run([...command, ...options], { cwd: directory })
+      expect({ code, report: await doctor(options) }).toMatchObject({ code: 0, report: { stdout: OK } })
+    }
+  })
 })
 
 test('a missing file is an error, and not created', async () => {
