@@ -48,9 +48,10 @@ export async function withDatabase(
   const { preparePlugins } = await import('../database/schema/prepare-tables.ts')
   // The triggers also depend on the columns.
   const columns = columnsOf({ plugins })
-  const database = await openDatabase(url, { ...options, columns }).catch(explainMissing)
+  const explain = (error: unknown) => explainMissing(error, auth)
+  const database = await openDatabase(url, { ...options, columns }).catch(explain)
   try {
-    const { applied } = await preparePlugins(plugins, database).catch(explainMissing)
+    const { applied } = await preparePlugins(plugins, database).catch(explain)
     await work(database, [...database.migrations.applied, ...applied])
   } finally {
     await database.close()
@@ -58,11 +59,11 @@ export async function withDatabase(
 }
 
 /** The URL may be of another database of the app, in which our tables must not be created. */
-async function explainMissing(error: unknown): Promise<never> {
+async function explainMissing(error: unknown, auth: string | undefined): Promise<never> {
   const { GENERATE } = await import('../database/schema/expected.ts')
   if (!(error instanceof ConfigurationError && error.message.includes(GENERATE))) throw error
-  const fix =
-    'Check that it is the database of your users. Then run "sallyport migrate" or your migration tool.'
+  const command = `sallyport migrate${auth === undefined ? '' : ' --auth <path>'}`
+  const fix = `Check that it is the database of your users. Then run "${command}" or your migration tool.`
   throw new ConfigurationError(error.message.replace(GENERATE, fix), { cause: error })
 }
 

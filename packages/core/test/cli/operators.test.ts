@@ -420,7 +420,7 @@ describe('an app with its own DATABASE_URL', () => {
         code: 1,
         stdout: '',
         stderr: expect.stringMatching(
-          /^Missing in the database: .*table session, .*Then run "sallyport migrate" or your migration tool\.\n$/,
+          /^Missing in the database: .*table session, .*Then run "sallyport migrate( --auth <path>)?" or your migration tool\.\n$/,
         ),
       })
       expect(tables()).toEqual(['user'])

@@ -23,17 +23,19 @@ interface ExpectedTables {
 /** Returns what our own database must have. With `migrate: false`, the app's tool creates its tables. */
 export function expectedOfDatabase(
   internal: InternalNames,
-  { pluginTables, columns = NO_COLUMNS, migrates, names }: ExpectedTables,
+  { pluginTables = {}, columns = NO_COLUMNS, migrates, names }: ExpectedTables,
 ): Expected {
+  const declared = Object.keys({ ...pluginTables, ...columns.user, ...columns.session })
+  const isDefined = declared.some((name) => !(name in USER_TABLES || name.includes('.')))
+  // Without the definition, the command knows neither the tables and columns of plugins nor their triggers.
+  const migrate = `"${migrateCommand(internal)}${isDefined ? ' --auth <path>' : ''}"`
   return {
     internal,
     tables: columnNames({ ...pluginTables, ...withColumns(USER_TABLES, columns) }, names),
-    fix: migrates
-      ? `Restart the app, or run "${migrateCommand(internal)}". If it's still missing, restore a backup.`
-      : GENERATE,
+    fix: migrates ? `Restart the app, or run ${migrate}. If it's still missing, restore a backup.` : GENERATE,
     internalTables: internalColumns(internal),
     triggers: triggersOf(internal, { mapping: names && ownMapping(names), columns }),
-    ourFix: `${restart(internal)}${migrates ? `, or run "${migrateCommand(internal)}"` : ''}.`,
+    ourFix: `${restart(internal)}${migrates ? `, or run ${migrate}` : ''}.`,
   }
 }
 

@@ -76,6 +76,7 @@ describe.each(await databaseKinds())('sallyport doctor --database in $name', (ki
     })
     const { stdout } = await doctor(['--database', database.url, '--auth', join(root, 'auth.ts')])
     expect(stdout).toMatch(/The column user\.locale is missing[\s\S]*The table note is missing/)
+    expect(stdout).toContain('sallyport migrate --auth <path>')
   })
 
   test('finds nothing wrong after migrate and prune with a definition whose columns are in another table', async () => {
