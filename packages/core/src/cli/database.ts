@@ -90,8 +90,11 @@ async function openDatabase(
   const migrate = create !== undefined
   if (isPostgresUrl(url)) {
     const { openPostgres } = await import('../postgres.ts').catch(requirePackage('pg'))
+    const { inspectOpened } = await import('../database/schema/inspect-opened.ts')
+    const { requireSchema } = await import('./require-schema.ts')
     const settings = { statementTimeoutMs: MAX_STATEMENT_MS, migrate, columns }
-    return openPostgres(url, { ...settings, ...(schema && { schema }) })
+    const stop = migrate ? () => {} : inspectOpened((opening) => requireSchema(opening, schema))
+    return openPostgres(url, { ...settings, ...(schema && { schema }) }).finally(stop)
   }
   const { openSqlite } = await import('../sqlite.ts').catch(requirePackage('better-sqlite3'))
   const { toPath } = await import('../database/sqlite/connections/connect.ts')

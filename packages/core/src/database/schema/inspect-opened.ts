@@ -11,8 +11,8 @@ export interface Opening {
   check?(): Promise<void>
 }
 
-/** Its promise stays pending, so the app goes no further. */
-type Inspector = (opening: Opening) => Promise<never>
+/** While its promise is pending, the app goes no further. */
+type Inspector = (opening: Opening) => Promise<void>
 
 /** In the global object, since the app may load another copy of this module than the command line. */
 const INSPECTOR: unique symbol = Symbol.for('sallyport.inspector') as never
@@ -20,7 +20,7 @@ const INSPECTOR: unique symbol = Symbol.for('sallyport.inspector') as never
 const holder: typeof globalThis & { [INSPECTOR]?: Inspector } = globalThis
 
 /**
- * Makes this process inspect the databases that it opens, and neither migrate nor repair them.
+ * Makes this process inspect the databases that it opens, before it migrates or repairs them.
  * @returns a function that ends this
  */
 export function inspectOpened(inspector: Inspector): () => void {
@@ -32,7 +32,7 @@ export function isInspecting(): boolean {
   return holder[INSPECTOR] !== undefined
 }
 
-/** Call this before anything is written. With an inspector, it never returns. */
+/** Call this before anything is written. */
 export async function offerInspection(opening: Opening): Promise<void> {
   await holder[INSPECTOR]?.(opening)
 }

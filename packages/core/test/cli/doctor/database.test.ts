@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openPostgres } from '@sallyport/core/postgres'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { databaseKinds } from '../../support/database-kinds.ts'
@@ -135,4 +136,22 @@ test('sallyport doctor --database rejects a standby', async () => {
     stdout:
       'failed  database       The server is in recovery, so its data is stale. Connect to the primary.\n',
   })
+})
+
+test('in PostgreSQL, prune with another schema than that of the app creates nothing, and names the right one', async () => {
+  const server = await startPostgres()
+  onTestFinished(() => server.stop())
+  const url = await server.createDatabase('app')
+  const database = await openPostgres(url, { ...PATIENT, schema: 'auth_internal' })
+  onTestFinished(database.close)
+  const prune = (...args: string[]) => host.run(['prune', '-d', url, ...args], { cwd: directory })
+  expect(await prune()).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'The internal tables are in the schema auth_internal, not in sallyport. Pass --schema auth_internal.\n',
+  })
+  const schemas = sql`select from pg_namespace where nspname = 'sallyport'`.execute(database.db)
+  expect((await schemas).rows).toEqual([])
+  expect(await prune('--schema', 'auth_internal')).toMatchObject({ code: 0 })
 })
