@@ -13,6 +13,8 @@ import { createTRPCClient, httpBatchLink, type TRPCClient } from '@trpc/client'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { createBearerClient } from '../src/clients/bearer-client.ts'
+import { createSseClient } from '../src/clients/sse-client.ts'
 import type { AppRouter } from '../src/routers/app.ts'
 import { type Example, spawnExample, startExample, untilSaid } from './start-example.ts'
 
@@ -365,6 +367,29 @@ describe('the example', () => {
     expect(stdout).toBe(
       'removed session 0, sallyport.audit 0, sallyport.rate_limit 0, sallyport.challenge 0, sallyport.service_token 0, sallyport.service_call 0, verification 0, knownDevice 0, invitation 0, oauthFlow 0, oauthCode 0, passkeyChallenge 0, trustedDevice 0, emailCode 0, emailCodeBrowser 0\n',
     )
+  })
+
+  test('a bearer client signs in without cookies, and its SSE client receives the clock until the session ends', async () => {
+    const items = new Map<string, string>()
+    const { authClient, trpcClient } = createBearerClient(example.url, {
+      getItem: (key) => items.get(key) ?? null,
+      setItem: (key, value) => void items.set(key, value),
+      removeItem: (key) => void items.delete(key),
+    })
+    expect(await trpcClient.greeting.query()).toBe('Hello, guest')
+    const password = 'correct horse battery staple'
+    const { sessionId } = await authClient.api.signInEmail({ email: 'ada@example.com', password })
+    expect(await trpcClient.greeting.query()).toBe('Hello, Ada')
+
+    const { promise: error, resolve: end } = Promise.withResolvers<unknown>()
+    const { promise: first, resolve: begin } = Promise.withResolvers<unknown>()
+    createSseClient(example.url, authClient).clock.subscribe(
+      { intervalMs: 10 },
+      { onData: begin, onError: end, onComplete: () => end('complete') },
+    )
+    expect(await first).toHaveProperty('now')
+    await trpcClient.admin.revokeSession.mutate({ sessionId })
+    expect(await error).toMatchObject({ data: { auth: { reason: 'SESSION_NOT_FOUND' } } })
   })
 
   test('User signs out: the next call is 401', async () => {
