@@ -18,8 +18,8 @@ const ALONE = [
   'packages/*/test/{client,hostile,versions}/**/*.test.{ts,tsx}',
   'packages/*/test/**/*.alone.test.ts',
   'packages/*/test/**/{auth,auth-handle,check-password,commit,deadline,env,feed}.test.ts',
-  'packages/*/test/**/{mapping,open-key-file,postgres,prune}.test.ts',
-  'packages/*/test/**/{session-lease,find-session,socket-limits}.test.ts',
+  'packages/*/test/**/{mapping,open-key-file,session-lease,socket-limits}.test.ts',
+  'packages/core/test/{database/postgres/find-session,lifecycle/prune}.test.ts',
   'packages/trpc/test/links/{auth-link-outages,on-server,web-socket-link}.test.ts',
   'packages/trpc/test/{links/auth-aware-retry,react/confirmation,react/server-rendering}.test.{ts,tsx}',
 ]

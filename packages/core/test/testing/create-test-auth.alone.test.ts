@@ -1,3 +1,5 @@
+// Before the library, which imports argon2. The queue is full however long a hash takes.
+import '../support/remember-hashes.ts'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AuthFailure } from '@sallyport/core'
