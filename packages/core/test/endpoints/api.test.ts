@@ -4,20 +4,19 @@ import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { codeOf } from '../support/code-of.ts'
 import { get, post } from '../support/requests.ts'
-import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+import type { MadeUser } from '../support/user-maker.ts'
 
 const auth = await createTestAuth({ trustedProxies: ['10.0.0.1'] })
 const { api } = auth
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let user: MadeUser
 let ada: TestSession
 let root: TestSession
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
   ada = await auth.signIn(user)
-  root = await auth.signIn(await makeUser('admin'))
+  root = await auth.signIn({ role: 'admin' })
 })
 
 /** Returns a request to a route of the app, from a browser with these cookies. */

@@ -10,13 +10,11 @@ import { codeOf } from '../support/code-of.ts'
 import { dumpTables } from '../support/dump-tables.ts'
 import { eventually } from '../support/eventually.ts'
 import { incoming } from '../support/incoming.ts'
-import { createUserMaker } from '../support/user-maker.ts'
 
 const events: AuthEvent[] = []
 const onEvent = (event: AuthEvent) => void events.push(event)
 const onFailure = vi.fn<(failure: AuthFailure) => void>()
 const auth = await createTestAuth({ onEvent, onFailure })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 const server: EndpointServer = {
@@ -27,8 +25,8 @@ const server: EndpointServer = {
 let ada: TestSession
 let root: TestSession
 beforeEach(async () => {
-  ada = await auth.signIn(await makeUser())
-  root = await auth.signIn(await makeUser('admin'))
+  ada = await auth.signIn()
+  root = await auth.signIn({ role: 'admin' })
   events.length = 0
   onFailure.mockClear()
 })

@@ -12,9 +12,9 @@ import { withOwnTables as withPasskeys } from '../../src/plugins/passkeys/tables
 import type { SessionStore } from '../../src/session/session.ts'
 import { dumpTables, expectUnchanged, rowsOf } from '../support/dump-tables.ts'
 import {
+  createScene,
   ENDPOINT_CASES,
   type EndpointCase,
-  type Person,
   type Scene,
   type Situation,
 } from '../support/endpoint-cases.ts'
@@ -22,7 +22,6 @@ import { everyPasswordOption, startEveryPlugin } from '../support/every-plugin.t
 import { cookieChanges } from '../support/requests.ts'
 import { serveInterrupted } from '../support/serve-interrupted.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
 
 const everyPlugin = await startEveryPlugin()
 
@@ -56,15 +55,10 @@ async function createDown(sessions?: SessionStore): Promise<Auth> {
 
 type TestAuth = typeof auth
 
-/** The auth server that receives the calls, and the one where its users exist. */
-const HERE = { on: auth, handler: auth.handler, makeUser: await createUserMaker(auth) }
-const ELSEWHERE = { on: onFile, makeUser: await createUserMaker(onFile) }
-const STAGES: Partial<Record<Situation, typeof HERE>> = {
-  'database down': { ...ELSEWHERE, handler: (await createDown()).handler },
-  'database down once authorized': {
-    ...ELSEWHERE,
-    handler: (await createDown(onFile.database.sessions)).handler,
-  },
+/** Receives the calls of users in the file. */
+const DOWN: Partial<Record<Situation, Auth>> = {
+  'database down': await createDown(),
+  'database down once authorized': await createDown(onFile.database.sessions),
 }
 
 type Name = keyof typeof ENDPOINTS
@@ -97,20 +91,6 @@ function request({ method, path, browserCookie }: RequestTo, call: Call): Reques
     },
     ...(!isGet && { body: call.body ?? JSON.stringify(input) }),
   })
-}
-
-async function createPerson(on: TestAuth, user: MadeUser): Promise<Person> {
-  return { ...user, ...(await on.signIn({ userId: user.userId })) }
-}
-
-async function createScene({ on, makeUser }: typeof HERE): Promise<Scene> {
-  const [ada, bob, root] = [await makeUser(), await makeUser(), await makeUser('admin')]
-  return {
-    auth: on,
-    ada: await createPerson(on, ada),
-    bob: await createPerson(on, bob),
-    root: await createPerson(on, root),
-  }
 }
 
 /** Sets up a situation and returns the call to send. */
@@ -191,10 +171,10 @@ describe('every endpoint in every situation', () => {
 
   test.each(ROWS)('$name, $situation: $answer', async ({ name, situation, answer }) => {
     const endpoint = { ...ENDPOINTS[name], ...ENDPOINT_CASES[name] }
-    const stage = STAGES[situation] ?? HERE
-    const { handler } = stage
-    on = stage.on
-    const scene = await createScene(stage)
+    const down = DOWN[situation]
+    const { handler } = down ?? auth
+    on = down === undefined ? auth : onFile
+    const scene = await createScene(on)
     const call = await SITUATIONS[situation](scene, on, endpoint)
     const { revocations } = on.database
     const [before, revision] = [await dumpTables(on), revocations.revision]
@@ -236,7 +216,7 @@ describe('every endpoint as a method of auth.api', () => {
   afterEach(() => clear(auth))
 
   test.each(NAMES)('%s returns the same members, and headers if it sets cookies', async (name) => {
-    const [scene, another] = [await createScene(HERE), await createScene(HERE)]
+    const [scene, another] = [await createScene(auth), await createScene(auth)]
     const endpoint = { ...ENDPOINTS[name], ...ENDPOINT_CASES[name] }
     const isForVisitors = endpoint.answers.user === '409 ALREADY_SIGNED_IN'
     const prepare = isForVisitors ? SITUATIONS.anonymous : async (of: Scene) => valid(of, endpoint)
@@ -260,7 +240,7 @@ describe("a caller without permission learns nothing about an endpoint's input",
   afterEach(() => clear(auth))
 
   test.each(NOT_FOR_ANYONE)('%s', async (name) => {
-    const { bob } = await createScene(HERE)
+    const { bob } = await createScene(auth)
     const { caller, answers } = ENDPOINT_CASES[name]
     const strangers = caller === 'root' ? [undefined, bob.cookie] : [undefined]
     for (const cookie of strangers) {
@@ -321,7 +301,7 @@ describe('a caller who is no longer authorized changes nothing', async () => {
         .map(([what, interruption]) => ({ name, what, ...interruption })),
     ),
   )('$name, $what meanwhile: $answer', async ({ name, answer, interruption }) => {
-    const scene = await createScene(HERE)
+    const scene = await createScene(auth)
     const endpoint = { ...ENDPOINTS[name], ...ENDPOINT_CASES[name] }
     const call = await valid(scene, endpoint)
     let before = await dumpTables(auth)

@@ -8,10 +8,9 @@ import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
 import { statusOf } from '../support/status-of.ts'
 import { copySession } from '../support/stored-sessions.ts'
 import { subscribeToSession } from '../support/subscribe-to-session.ts'
-import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+import type { MadeUser } from '../support/user-maker.ts'
 
 const auth = await createTestAuth()
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 const FIREFOX_ON_MACOS =
@@ -22,10 +21,10 @@ let ada: TestSession
 let elsewhere: TestSession
 let bob: TestSession
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
   ada = await auth.signIn(user)
   elsewhere = await auth.signIn(user)
-  bob = await auth.signIn(await makeUser())
+  bob = await auth.signIn()
 })
 
 const list = async (cookie = ada.cookie): Promise<{ id: string }[]> =>
@@ -66,7 +65,7 @@ describe('GET /sessions', () => {
   test('lists a session that is older than 1,000 that have just expired', async () => {
     const own = await createTestAuth()
     onTestFinished(() => own.close())
-    const { sessionId, cookie } = await own.signIn(await (await createUserMaker(own))())
+    const { sessionId, cookie } = await own.signIn()
     await copySession(own, sessionId, 1_000)
     const [createdAt, expiresAt] = [own.clock.now(), new Date(own.clock.now().getTime() - 1_000)]
     const copies = own.db.updateTable('session').where('id', '!=', sessionId)

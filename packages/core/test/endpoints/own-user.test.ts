@@ -9,15 +9,13 @@ import { cookieChanges, cookiesAfter, get, post } from '../support/requests.ts'
 import { serveInterrupted } from '../support/serve-interrupted.ts'
 import { statusOf } from '../support/status-of.ts'
 import { subscribeToSession } from '../support/subscribe-to-session.ts'
-import { createUserMaker } from '../support/user-maker.ts'
 
 const auth = await createTestAuth()
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let ada: TestSession & { email: string }
 beforeEach(async () => {
-  const user = await makeUser()
+  const user = await auth.createUser()
   ada = { ...user, ...(await auth.signIn(user)) }
 })
 afterEach(() => auth.db.deleteFrom('user').execute())
@@ -130,7 +128,7 @@ describe('POST /update-user', () => {
     [{ name: '👩🏽\u200D💻' }, { name: '👩🏽\u200D💻' }],
     [{}, { name: 'Test User', image: null }],
   ])('%j changes the caller, and returns the user', async (body, changed) => {
-    const bob = await makeUser()
+    const bob = await auth.createUser()
     const [row, bobsRow] = [await userRow(ada.userId), await userRow(bob.userId)]
     auth.clock.advance(60)
     const response = await updateUser(body)
@@ -238,7 +236,7 @@ describe('POST /delete-user', () => {
     auth.handler(post(ENDPOINTS.deleteUser.path, undefined, { cookie }))
 
   test('deletes the caller and everything that belongs to them, and no other user', async () => {
-    const bob = await makeUser()
+    const bob = await auth.createUser()
     const bobs = await auth.signIn(bob)
     await insertLink(auth, { kind: 'reset-password', ...ada })
     const signedIn = await auth.handler(
@@ -276,7 +274,7 @@ describe('POST /delete-user', () => {
   })
 
   test("ends the live streams of all the user's sessions, and no others", async () => {
-    const [elsewhere, bob] = [await auth.signIn(ada), await auth.signIn(await makeUser())]
+    const [elsewhere, bob] = [await auth.signIn(ada), await auth.signIn()]
     const [here, there, others] = [ada, elsewhere, bob].map((session) => subscribeToSession(auth, session))
     await deleteUser()
     expect(here).toHaveBeenCalled()
@@ -318,7 +316,7 @@ describe('POST /delete-user', () => {
 
     test('succeeds if there is another admin', async () => {
       await setRole(ada.userId, 'admin')
-      await makeUser('admin')
+      await auth.createUser({ role: 'admin' })
       expect((await deleteUser()).status).toBe(200)
     })
 
@@ -328,7 +326,7 @@ describe('POST /delete-user', () => {
       ['was banned until now', '200', 0],
     ])('if the only other admin %s: %s', async (_name, answer, milliseconds) => {
       await setRole(ada.userId, 'admin')
-      const { userId } = await makeUser('admin')
+      const { userId } = await auth.createUser({ role: 'admin' })
       const banExpires = milliseconds === null ? null : new Date(auth.clock.now().getTime() + milliseconds)
       await auth.db.updateTable('user').set({ banned: true, banExpires }).where('id', '=', userId).execute()
       expect(await statusOf(deleteUser())).toBe(answer)
@@ -336,7 +334,7 @@ describe('POST /delete-user', () => {
 
     test('of both admins at the same time leaves one', async () => {
       await setRole(ada.userId, 'admin')
-      const bob = await auth.signIn(await makeUser('admin'))
+      const bob = await auth.signIn({ role: 'admin' })
       const answers = await Promise.all([deleteUser(), deleteUser(bob.cookie)])
       expect((await Promise.all(answers.map(statusOf))).sort()).toEqual(['200', '409 LAST_ADMIN'])
       expect(await auth.db.selectFrom('user').select('role').execute()).toEqual([{ role: 'admin' }])

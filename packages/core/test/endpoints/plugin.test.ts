@@ -10,7 +10,6 @@ import { cookieChanges, get, post } from '../support/requests.ts'
 import { serveInterrupted } from '../support/serve-interrupted.ts'
 import { statusOf } from '../support/status-of.ts'
 import { subscribeToSession } from '../support/subscribe-to-session.ts'
-import { createUserMaker } from '../support/user-maker.ts'
 
 interface NoteTable {
   id: string
@@ -93,13 +92,12 @@ const events: AuthEvent[] = []
 const onFailure = vi.fn<(failure: AuthFailure) => void>()
 const onEvent = (event: AuthEvent) => void events.push(event)
 const auth = await createTestAuth({ plugins: [notes], onEvent, onFailure })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let ada: TestSession
 beforeEach(async () => {
   isClosed = false
-  ada = await auth.signIn(await makeUser())
+  ada = await auth.signIn()
   events.length = 0
   onFailure.mockClear()
 })

@@ -5,15 +5,14 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { readAudit } from '../support/read-audit.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
 import { statusOf } from '../support/status-of.ts'
-import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+import type { MadeUser } from '../support/user-maker.ts'
 
 const auth = await createTestAuth()
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let user: MadeUser
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
 })
 
 /** Returns the request of a browser that returns from the identity provider. */

@@ -7,11 +7,11 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { withOwnTables } from '../../src/plugins/email-password/tables.ts'
 import { serve } from '../sign-in-elsewhere/serve.ts'
 import { dumpTables } from '../support/dump-tables.ts'
-import { ENDPOINT_CASES, type Person, type Scene } from '../support/endpoint-cases.ts'
+import { createPerson, createScene, ENDPOINT_CASES, type Person } from '../support/endpoint-cases.ts'
 import { everyPasswordOption, startEveryPlugin } from '../support/every-plugin.ts'
 import { cookieChanges, get, post } from '../support/requests.ts'
 import { statusOf } from '../support/status-of.ts'
-import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+import type { MadeUser } from '../support/user-maker.ts'
 
 const everyPlugin = await startEveryPlugin()
 
@@ -47,22 +47,6 @@ const bearing = ({ token, sessionCookie }: TestSession): Headers => ({
 
 const isThere = async ({ sessionId, userId }: Pick<TestSession, 'sessionId' | 'userId'>) =>
   (await auth.database.sessions.findSession({ sessionId, userId })) !== null
-
-const makeUserOn = new Map([
-  [auth, await createUserMaker(auth)],
-  [cookiesOnly, await createUserMaker(cookiesOnly)],
-])
-
-async function createPerson(on: TestAuth, role?: string): Promise<Person> {
-  const user = await makeUserOn.get(on)?.(role)
-  if (user === undefined) throw new TypeError('There are no users')
-  return { ...user, ...(await on.signIn(user)) }
-}
-
-async function createScene(on: TestAuth): Promise<Scene> {
-  const [ada, bob, root] = [await createPerson(on), await createPerson(on), await createPerson(on, 'admin')]
-  return { auth: on, ada, bob, root }
-}
 
 let ada: Person
 let bob: Person

@@ -10,7 +10,6 @@ import { readAudit } from '../support/read-audit.ts'
 import { reasonOf } from '../support/reason-of.ts'
 import { collectRevocations } from '../support/revocations.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { createUserMaker } from '../support/user-maker.ts'
 
 // For a hook that never ends. Set before any code can start a timer.
 vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
@@ -20,7 +19,6 @@ afterAll(() => void vi.useRealTimers())
 const path = join(temporaryDirectory(), 'app.db')
 const auth = await createTestAuth({ databaseUrl: path })
 const other = await openSqlite(path)
-const makeUser = await createUserMaker(auth)
 afterAll(async () => {
   await other.close()
   await auth.close()
@@ -29,7 +27,7 @@ const published = collectRevocations(auth.database.revocations)
 
 let userId: string
 beforeEach(async () => {
-  userId = (await makeUser()).userId
+  userId = (await auth.createUser()).userId
   published.length = 0
 })
 

@@ -5,7 +5,7 @@ import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createOutbox } from '../support/outbox.ts'
 import { cookiesAfter, get, post } from '../support/requests.ts'
-import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+import type { MadeUser } from '../support/user-maker.ts'
 
 const events: AuthEvent[] = []
 const hooked: AuthEvent[] = []
@@ -18,7 +18,6 @@ const auth = await createTestAuth({
   plugins: [watch],
   onEvent: (event) => void events.push(event),
 })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 const ADDRESS = '192.0.2.7'
@@ -28,9 +27,9 @@ let user: MadeUser
 let ada: TestSession
 let root: TestSession
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
   ada = await auth.signIn(user)
-  root = await auth.signIn(await makeUser('admin'))
+  root = await auth.signIn({ role: 'admin' })
   await auth.db.deleteFrom('sallyport.audit').execute()
   events.length = 0
 })

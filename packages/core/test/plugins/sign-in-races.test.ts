@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts'
 import { insertChallenge, insertTotp } from '../support/insert-totp.ts'
 import { openBrowser } from '../support/open-browser.ts'
 import { createOutbox } from '../support/outbox.ts'
-import { createUserMaker, type MadeUser } from '../support/user-maker.ts'
+import type { MadeUser } from '../support/user-maker.ts'
 
 /** What happens once during a sign-in. */
 const happenings: Partial<Record<'beforeSession' | 'afterSession', () => Promise<unknown>>> = {}
@@ -41,12 +41,11 @@ const auth = await createTestAuth({
   onFailure: ({ code }) => void failures.push({ code }),
   onEvent: ({ type }) => (type === 'session.created' ? happen('afterSession') : Promise.resolve()),
 })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let user: MadeUser
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
 })
 afterEach(() => {
   remember = async () => []

@@ -1,5 +1,5 @@
 import type { ENDPOINTS } from '@sallyport/core/internal/protocol'
-import { TEST_PASSWORD, type TestSession } from '@sallyport/core/testing'
+import { TEST_PASSWORD, type TestAuth, type TestSession } from '@sallyport/core/testing'
 import { withOwnTables as withAnonymousUsers } from '../../src/plugins/anonymous/tables.ts'
 import { withOwnTables as withUsernames } from '../../src/plugins/email-password/tables.ts'
 import { EMAIL_CODE_COOKIE, insertEmailCode } from './insert-email-code.ts'
@@ -19,6 +19,22 @@ export interface Scene {
   readonly ada: Person
   readonly bob: Person
   readonly root: Person
+}
+
+type SceneAuth = TotpAuth & Pick<TestAuth, 'createUser' | 'signIn'>
+
+export async function createPerson(auth: SceneAuth, role = 'user'): Promise<Person> {
+  const user = await auth.createUser({ role })
+  return { ...user, ...(await auth.signIn(user)) }
+}
+
+export async function createScene(auth: SceneAuth): Promise<Scene> {
+  return {
+    auth,
+    ada: await createPerson(auth),
+    bob: await createPerson(auth),
+    root: await createPerson(auth, 'admin'),
+  }
 }
 
 type Input = Record<string, unknown>

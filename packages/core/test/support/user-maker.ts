@@ -10,7 +10,7 @@ export interface MadeUser {
 }
 
 /**
- * Creates users like `auth.createUser`. Hashes the password once for all of them, because hashing is slow.
+ * Creates users where `createTestAuth` can't, such as in PostgreSQL. Hashes their password once.
  */
 export async function createUserMaker({
   database,

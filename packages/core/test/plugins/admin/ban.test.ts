@@ -10,10 +10,9 @@ import { reasonOf } from '../../support/reason-of.ts'
 import { cookieChanges, get, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
 import { subscribeToSession } from '../../support/subscribe-to-session.ts'
-import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+import type { MadeUser } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 afterEach(() => auth.db.deleteFrom('user').execute())
 
@@ -21,8 +20,8 @@ let root: TestSession
 let user: MadeUser
 let ada: TestSession
 beforeEach(async () => {
-  root = await auth.signIn(await makeUser('admin'))
-  user = await makeUser()
+  root = await auth.signIn({ role: 'admin' })
+  user = await auth.createUser()
   ada = await auth.signIn(user)
 })
 
@@ -72,7 +71,7 @@ describe('a ban', () => {
   })
 
   test('ends the live streams of all sessions of that user, and no others', async () => {
-    const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
+    const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn()]
     const [here, there, others, admins] = [ada, elsewhere, bob, root].map((session) =>
       subscribeToSession(auth, session),
     )
@@ -142,7 +141,7 @@ describe('a ban', () => {
   })
 
   test('also works on another admin, who can do nothing from then on', async () => {
-    const other = await auth.signIn(await makeUser('admin'))
+    const other = await auth.signIn({ role: 'admin' })
     await ban({ userId: other.userId })
     expect(await statusOf(unban({ userId: other.userId }, other.cookie))).toBe('403 ACCOUNT_BANNED')
     expect(await statusOf(ban({ userId: root.userId }, other.cookie))).toBe('403 ACCOUNT_BANNED')
@@ -151,7 +150,7 @@ describe('a ban', () => {
 
   test.each([
     ['an anonymous caller', '401 TOKEN_MISSING', async () => ''],
-    ['another user', '403 ROLE_REQUIRED', async () => (await auth.signIn(await makeUser())).cookie],
+    ['another user', '403 ROLE_REQUIRED', async () => (await auth.signIn()).cookie],
     ['the user', '403 ROLE_REQUIRED', async () => ada.cookie],
   ])('by %s is %s', async (_name, answer, cookie) => {
     const before = await cookie().then(async (cookie) => ({ cookie, dump: await dumpTables(auth) }))
@@ -200,7 +199,7 @@ describe('a ban', () => {
 describe('no admin can ban themselves', () => {
   test.each([
     ['the last one', async () => {}],
-    ['one of two', async () => void (await makeUser('admin'))],
+    ['one of two', async () => void (await auth.createUser({ role: 'admin' }))],
   ])('%s', async (_name, given) => {
     await given()
     const before = await dumpTables(auth)
@@ -209,7 +208,7 @@ describe('no admin can ban themselves', () => {
   })
 
   test('one remains if two ban each other at the same time', async () => {
-    const other = await auth.signIn(await makeUser('admin'))
+    const other = await auth.signIn({ role: 'admin' })
     const answers = await Promise.all([
       statusOf(ban({ userId: other.userId }, root.cookie)),
       statusOf(ban({ userId: root.userId }, other.cookie)),

@@ -6,18 +6,17 @@ import { createTestAuth, TEST_PASSWORD, type TestSession } from '@sallyport/core
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { cookiesAfter, get, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
-import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+import type { MadeUser } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let root: TestSession
 let user: MadeUser
 let ada: TestSession
 beforeEach(async () => {
-  root = await auth.signIn(await makeUser('admin'))
-  user = await makeUser()
+  root = await auth.signIn({ role: 'admin' })
+  user = await auth.createUser()
   ada = await auth.signIn(user)
 })
 

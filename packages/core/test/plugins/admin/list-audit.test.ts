@@ -5,15 +5,13 @@ import type { ListAuditOutput } from '@sallyport/core/plugins/admin'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { get } from '../../support/requests.ts'
-import { createUserMaker } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let root: TestSession
 beforeEach(async () => {
-  root = await auth.signIn(await makeUser('admin'))
+  root = await auth.signIn({ role: 'admin' })
   await auth.db.deleteFrom('sallyport.audit').execute()
 })
 
@@ -31,7 +29,7 @@ const record = (userId: string | null, more: object = {}) =>
 
 describe('GET /admin/list-audit', () => {
   test('returns every column of a record', async () => {
-    const { userId } = await makeUser()
+    const { userId } = await auth.createUser()
     await auth.db.deleteFrom('sallyport.audit').execute()
     const origin = { address: '192.0.2.1', userAgent: 'curl/8', actingSessionId: 's1' }
     await record(userId, { ...origin, actorId: 'root', detail: { count: 1, done: true, note: null } })

@@ -4,16 +4,14 @@ import { sql } from 'kysely'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cookieChanges, get } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
-import { createUserMaker } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 afterEach(() => auth.db.deleteFrom('user').execute())
 
 let root: TestSession
 beforeEach(async () => {
-  root = await auth.signIn(await makeUser('admin'))
+  root = await auth.signIn({ role: 'admin' })
 })
 
 const call = (path: string, query: Record<string, string>, cookie = root.cookie) =>
@@ -22,7 +20,7 @@ const listUsers = (query: Record<string, string> = {}) => call(ENDPOINTS.listUse
 const idsOf = async (response: Response): Promise<string[]> =>
   (await response.json()).users.map(({ id }: { id: string }) => id)
 const named = async (name: string, email?: string) => {
-  const { userId } = await makeUser()
+  const { userId } = await auth.createUser()
   await auth.db
     .updateTable('user')
     .set({ name, ...(email !== undefined && { email }) })
@@ -34,7 +32,7 @@ const named = async (name: string, email?: string) => {
 describe('GET /admin/list-users', () => {
   test('returns what an admin may know about a user, without passwords and sessions', async () => {
     auth.clock.advance(1)
-    const { userId, email } = await makeUser()
+    const { userId, email } = await auth.createUser()
     const banExpires = new Date(auth.clock.now().getTime() + 60_000)
     await auth.db
       .updateTable('user')
@@ -66,13 +64,13 @@ describe('GET /admin/list-users', () => {
     const ids = [root.userId]
     for (let i = 0; i < 3; i++) {
       auth.clock.advance(1)
-      ids.unshift((await makeUser()).userId)
+      ids.unshift((await auth.createUser()).userId)
     }
     expect(await idsOf(await listUsers())).toEqual(ids)
   })
 
   test('has pages of 50 by default', async () => {
-    for (let i = 0; i < 50; i++) await makeUser()
+    for (let i = 0; i < 50; i++) await auth.createUser()
     const { users, nextCursor } = await (await listUsers()).json()
     expect(users).toHaveLength(50)
     expect(nextCursor).not.toBeNull()
@@ -80,7 +78,7 @@ describe('GET /admin/list-users', () => {
 
   test("continues after a user whose createdAt was changed by hand to text that can't be read", async () => {
     await auth.db.updateTable('user').set({ createdAt: sql`'long ago'` }).execute()
-    const { userId } = await makeUser()
+    const { userId } = await auth.createUser()
     const { users, nextCursor } = await (await listUsers({ limit: '1' })).json()
     expect(users).toMatchObject([{ id: root.userId, createdAt: '' }])
     expect(await idsOf(await listUsers({ limit: '1', cursor: nextCursor }))).toEqual([userId])
@@ -154,7 +152,7 @@ describe('GET /admin/list-user-sessions', () => {
   const list = (userId: string, cookie?: string) => call(ENDPOINTS.listUserSessions.path, { userId }, cookie)
 
   test("lists any user's sessions, with the members that the user sees and never a token", async () => {
-    const user = await makeUser()
+    const user = await auth.createUser()
     const [ada, elsewhere] = [await auth.signIn(user), await auth.signIn(user)]
     const response = await list(user.userId)
     const text = await response.text()
@@ -177,14 +175,14 @@ describe('GET /admin/list-user-sessions', () => {
   })
 
   test('including those of a banned user, and none for a missing user', async () => {
-    const ada = await auth.signIn(await makeUser())
+    const ada = await auth.signIn()
     await auth.ban(ada)
     expect((await (await list(ada.userId)).json()).sessions).toMatchObject([{ id: ada.sessionId }])
     expect(await (await list(crypto.randomUUID())).json()).toEqual({ sessions: [] })
   })
 
   test('omits expired sessions', async () => {
-    const ada = await auth.signIn(await makeUser())
+    const ada = await auth.signIn()
     await auth.expireSession(ada)
     expect(await (await list(ada.userId)).json()).toEqual({ sessions: [] })
   })
@@ -203,7 +201,7 @@ describe('GET /admin/list-user-factors', () => {
   const list = (userId: string) => call(ENDPOINTS.listUserFactors.path, { userId })
 
   test('lists the password and the providers, but no password that was removed', async () => {
-    const { userId } = await makeUser()
+    const { userId } = await auth.createUser()
     auth.clock.advance(1)
     const at = auth.clock.now()
     const moments = { createdAt: at, updatedAt: at }

@@ -8,18 +8,16 @@ import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, get, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
 import { subscribeToSession } from '../../support/subscribe-to-session.ts'
-import { createUserMaker } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 afterEach(() => auth.db.deleteFrom('user').execute())
 
 let root: TestSession
 let ada: TestSession
 beforeEach(async () => {
-  root = await auth.signIn(await makeUser('admin'))
-  ada = await auth.signIn(await makeUser())
+  root = await auth.signIn({ role: 'admin' })
+  ada = await auth.signIn()
 })
 
 const setRole = (body: unknown, cookie = root.cookie, handler = auth.handler) =>
@@ -73,7 +71,7 @@ test("a role that the user has isn't recorded as a change", async () => {
 
 describe('no admin can change their own role', () => {
   test.each(['user', 'admin'])('to %s', async (role) => {
-    await makeUser('admin')
+    await auth.createUser({ role: 'admin' })
     const before = await dumpTables(auth)
     expect(await statusOf(setRole({ userId: root.userId, role }))).toBe('409 OWN_ACCOUNT')
     expect(await dumpTables(auth)).toEqual(before)
@@ -81,7 +79,7 @@ describe('no admin can change their own role', () => {
 
   test('one admin remains if two demote each other at the same time', async () => {
     for (let i = 0; i < 10; i++) {
-      const other = await auth.signIn(await makeUser('admin'))
+      const other = await auth.signIn({ role: 'admin' })
       const answers = await Promise.all([
         statusOf(setRole({ userId: other.userId, role: 'user' }, root.cookie)),
         statusOf(setRole({ userId: root.userId, role: 'user' }, other.cookie)),
@@ -93,10 +91,7 @@ describe('no admin can change their own role', () => {
   })
 
   test('also with three in a circle', async () => {
-    const [second, third] = [
-      await auth.signIn(await makeUser('admin')),
-      await auth.signIn(await makeUser('admin')),
-    ]
+    const [second, third] = [await auth.signIn({ role: 'admin' }), await auth.signIn({ role: 'admin' })]
     const all = [root, second, third]
     await Promise.all(
       all.map(({ cookie }, i) => setRole({ userId: all[(i + 1) % 3]?.userId, role: 'user' }, cookie)),

@@ -10,7 +10,7 @@ import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
 import { subscribeToSession } from '../../support/subscribe-to-session.ts'
-import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+import type { MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
 const events: AuthEvent[] = []
@@ -19,14 +19,13 @@ const auth = await createTestAuth({
   emailPassword: { sendEmail: outbox.sendEmail, limits },
   onEvent: (event) => void events.push(event),
 })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 const NEW_PASSWORD = 'another rare password'
 let user: MadeUser
 let ada: TestSession
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
   ada = await auth.signIn(user)
   await outbox.empty()
   events.length = 0
@@ -73,7 +72,7 @@ test("the new password works from now on, and the old one doesn't", async () => 
 
 describe('the other sessions', () => {
   test('end, and the current one continues with new credentials', async () => {
-    const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
+    const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn()]
     const [here, there] = [subscribeToSession(auth, ada), subscribeToSession(auth, elsewhere)]
     const response = await changePassword()
     expect(cookieChanges(response)).toEqual({ set: ['service.jwt', 'service.session'], cleared: [] })
@@ -173,7 +172,7 @@ test('browsers that had signed in before are no longer known, except the current
   const [here, there] = [await signIn(TEST_PASSWORD), await signIn(TEST_PASSWORD)]
   expect([here.status, there.status]).toEqual([200, 200])
   expect(await knownDevices()).toHaveLength(2)
-  const other = await makeUser()
+  const other = await auth.createUser()
   await signIn(TEST_PASSWORD, '', other)
   await changePassword({}, cookiesAfter('', here))
   expect(await knownDevices()).toHaveLength(1)

@@ -5,16 +5,15 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { dumpTables } from '../../support/dump-tables.ts'
 import { cookieChanges, cookiesAfter, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
-import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+import type { MadeUser } from '../../support/user-maker.ts'
 
 const PLENTY = { points: 1_000_000, duration: 60 }
 const auth = await createTestAuth({ emailPassword: { limits: { address: PLENTY, account: PLENTY } } })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let user: MadeUser
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
 })
 
 const HALF_A_YEAR = 180 * 24 * 3_600
@@ -85,7 +84,7 @@ describe('a browser that signs in', () => {
   test.each([
     ['made up', () => 'A'.repeat(43)],
     ['empty', () => ''],
-    ['of another account', async () => secretOf(deviceCookie(await signIn('', await makeUser())))],
+    ['of another account', async () => secretOf(deviceCookie(await signIn('', await auth.createUser())))],
   ])('with a cookie that is %s gets a new one: the old one may have been planted', async (_name, plant) => {
     const planted = await plant()
     const response = await signIn(`service.device=${planted}`)
@@ -117,7 +116,7 @@ test('signing out leaves the browser known', async () => {
 })
 
 test('forgets the least recently used of twenty-one browsers, and none of other users', async () => {
-  const other = await makeUser()
+  const other = await auth.createUser()
   await signIn('', other)
   const first = cookiesAfter('', await signIn())
   auth.clock.advance(1)

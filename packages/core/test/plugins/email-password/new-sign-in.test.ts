@@ -3,7 +3,7 @@ import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { createOutbox } from '../../support/outbox.ts'
 import { cookiesAfter, post } from '../../support/requests.ts'
-import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+import type { MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
 const knownBrowsers: (boolean | null)[] = []
@@ -15,12 +15,11 @@ const auth = await createTestAuth({
     if (event.type === 'session.created') knownBrowsers.push(event.knownDevice)
   },
 })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let user: MadeUser
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
   await outbox.empty()
   knownBrowsers.length = 0
 })

@@ -5,15 +5,13 @@ import { dumpTables } from '../../support/dump-tables.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
 import { subscribeToSession } from '../../support/subscribe-to-session.ts'
-import { createUserMaker } from '../../support/user-maker.ts'
 
 const auth = await createTestAuth()
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let ada: TestSession
 beforeEach(async () => {
-  ada = await auth.signIn(await makeUser())
+  ada = await auth.signIn()
 })
 
 const reauthenticate = (cookie = ada.cookie, body: unknown = { password: TEST_PASSWORD }) =>

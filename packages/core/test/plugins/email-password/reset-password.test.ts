@@ -9,7 +9,7 @@ import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
 import { subscribeToSession } from '../../support/subscribe-to-session.ts'
-import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+import type { MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
 const PLENTY = { points: 1_000_000, duration: 60 }
@@ -19,14 +19,13 @@ const auth = await createTestAuth({
   emailPassword: { sendEmail: outbox.sendEmail, limits },
   onEvent: (event) => void events.push(event),
 })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 const NEW_PASSWORD = 'another rare password'
 let user: MadeUser
 let ada: TestSession
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
   ada = await auth.signIn(user)
   await outbox.empty()
   events.length = 0
@@ -147,7 +146,7 @@ describe('a link', () => {
   })
 
   test("never replaces another user's password, copied with an accountId that is the id of this user", async () => {
-    const other = await makeUser()
+    const other = await auth.createUser()
     await auth.db.deleteFrom('account').where('userId', '=', user.userId).execute()
     const copied = auth.db.updateTable('account').set({ accountId: user.userId })
     await copied.where('userId', '=', other.userId).execute()
@@ -169,7 +168,7 @@ describe('a link', () => {
   })
 
   test('ends all sessions of the user, and their streams, and no others', async () => {
-    const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn(await makeUser())]
+    const [elsewhere, bob] = [await auth.signIn(user), await auth.signIn()]
     const listeners = [ada, elsewhere, bob].map((session) => subscribeToSession(auth, session))
     // Also in the browser where the user is signed in.
     await reset(await receive(), NEW_PASSWORD, { cookie: ada.cookie })
@@ -197,7 +196,7 @@ describe('a link', () => {
   test('forgets the browsers of the user, but not those of other users', async () => {
     const signedIn = await signIn(TEST_PASSWORD)
     expect(cookiesAfter('', signedIn)).toContain('service.device')
-    const other = await makeUser()
+    const other = await auth.createUser()
     await signIn(TEST_PASSWORD, other.email)
     const devices = async (of = user) =>
       (await dumpTables(auth)).knownDevice?.filter(({ userId }) => userId === of.userId)
@@ -268,7 +267,7 @@ describe('a link is invalid', () => {
   })
 
   test('after an hour', async () => {
-    const [token, inTime] = [await receive(), await receive((await makeUser()).email)]
+    const [token, inTime] = [await receive(), await receive((await auth.createUser()).email)]
     auth.clock.advance(3_599.999)
     expect(await statusOf(reset(inTime))).toBe('200')
     auth.clock.advance(0.001)

@@ -10,7 +10,6 @@ import { insertLink } from '../../support/insert-link.ts'
 import { createOutbox } from '../../support/outbox.ts'
 import { cookiesAfter, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
-import { createUserMaker } from '../../support/user-maker.ts'
 
 const sendEmail = vi.fn<SendEmail>()
 const onFailure = vi.fn<(failure: AuthFailure) => void>()
@@ -19,18 +18,11 @@ const createFailing = () => createTestAuth({ emailPassword: { sendEmail }, onFai
 const [failing, throwing] = [await createFailing(), await createFailing()]
 const working = await createTestAuth({ emailPassword: { sendEmail: outbox.sendEmail } })
 const without = await createTestAuth()
-const makers = new Map(
-  await Promise.all(
-    [failing, throwing, working, without].map(async (auth) => [auth, await createUserMaker(auth)] as const),
-  ),
-)
 afterAll(() => Promise.all([failing.close(), throwing.close(), working.close(), without.close()]))
 
 type Auth = typeof failing
 async function createAda(auth: Auth) {
-  const make = makers.get(auth)
-  if (make === undefined) throw new TypeError('No maker')
-  const user = await make()
+  const user = await auth.createUser()
   return { ...user, ...(await auth.signIn(user)) }
 }
 type Ada = Awaited<ReturnType<typeof createAda>>

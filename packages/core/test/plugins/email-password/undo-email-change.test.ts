@@ -7,7 +7,7 @@ import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
-import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+import type { MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
 const PLENTY = { points: 1_000_000, duration: 60 }
@@ -19,14 +19,13 @@ const auth = await createTestAuth({
     limits: { account: PLENTY, address: PLENTY, email: PLENTY },
   },
 })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let user: MadeUser
 /** A browser of the account. A thief may have a copy of its cookies. */
 let browser: TestSession
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
   await auth.db.updateTable('user').set({ emailVerified: true }).where('id', '=', user.userId).execute()
   browser = await auth.signIn(user)
   await outbox.empty()
@@ -212,7 +211,7 @@ describe('a thief cannot void the undo link', () => {
   })
 
   test('by moving another account to the former address', async () => {
-    const accomplice = await auth.signIn(await makeUser())
+    const accomplice = await auth.signIn()
     const { token } = await changeEmail()
     expect(await statusOf(call('changeEmail', { newEmail: user.email }, accomplice.cookie))).toBe('200')
     // As if it had been requested before the address was reserved.
@@ -248,7 +247,7 @@ test('an unverified former address receives a notice without a link, and is free
 
 test('an address that the app gave to another account is 409, and the link stays valid', async () => {
   const { token } = await changeEmail()
-  const other = await makeUser()
+  const other = await auth.createUser()
   const give = (email: string) =>
     auth.db.updateTable('user').set({ email }).where('id', '=', other.userId).execute()
   await give(user.email)

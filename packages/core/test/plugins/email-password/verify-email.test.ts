@@ -7,20 +7,19 @@ import { createOutbox } from '../../support/outbox.ts'
 import { readAudit } from '../../support/read-audit.ts'
 import { cookieChanges, cookiesAfter, get, post } from '../../support/requests.ts'
 import { statusOf } from '../../support/status-of.ts'
-import { createUserMaker, type MadeUser } from '../../support/user-maker.ts'
+import type { MadeUser } from '../../support/user-maker.ts'
 
 const outbox = createOutbox()
 const PLENTY = { points: 1_000_000, duration: 60 }
 const auth = await createTestAuth({
   emailPassword: { sendEmail: outbox.sendEmail, limits: { address: PLENTY } },
 })
-const makeUser = await createUserMaker(auth)
 afterAll(() => auth.close())
 
 let user: MadeUser
 let ada: TestSession
 beforeEach(async () => {
-  user = await makeUser()
+  user = await auth.createUser()
   ada = await auth.signIn(user)
   await outbox.empty()
 })
@@ -225,7 +224,7 @@ describe('an address is changed', () => {
     })
 
     test("of another user ends all sessions of the link's user, and leaves the other session unchanged", async () => {
-      const bob = await auth.signIn(await makeUser())
+      const bob = await auth.signIn()
       const response = await verify(await receive(newEmail()), bob.cookie)
       expect(await response.json()).toEqual({ success: true })
       expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
@@ -271,7 +270,7 @@ describe('an address is changed', () => {
   describe('a link that an intruder may have requested is invalid', () => {
     const elsewhere = () => auth.signIn(user)
     const byAdmin = async (name: 'banUser' | 'revokeUserSession' | 'revokeUserSessions', body: object) => {
-      const root = await auth.signIn(await makeUser('admin'))
+      const root = await auth.signIn({ role: 'admin' })
       expect(await statusOf(call(name, body, root.cookie))).toBe('200')
     }
 
@@ -310,7 +309,7 @@ describe('an address is changed', () => {
   })
 
   test("the response doesn't reveal whether another account has the address, byte for byte", async () => {
-    const bob = await makeUser()
+    const bob = await auth.createUser()
     const [taken, free] = [await ask(bob.email), await ask(newEmail())]
     expect(taken.status).toBe(200)
     expect(await taken.text()).toBe(await free.text())
@@ -321,7 +320,7 @@ describe('an address is changed', () => {
   })
 
   test('to an address that another account has taken meanwhile is 409, and changes nothing', async () => {
-    const bob = await makeUser()
+    const bob = await auth.createUser()
     const email = newEmail()
     const token = await receive(email)
     await auth.db.updateTable('user').set({ email }).where('id', '=', bob.userId).execute()
@@ -329,7 +328,7 @@ describe('an address is changed', () => {
   })
 
   test('of two users to the same address at the same time succeeds for one', async () => {
-    const [email, bob] = [newEmail(), await auth.signIn(await makeUser())]
+    const [email, bob] = [newEmail(), await auth.signIn()]
     const tokens = [await receive(email)]
     await ask(email, bob.cookie)
     tokens.push((await outbox.takeLink('change-email')).token)
