@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { createSigningKey } from '@sallyport/core/internal/auth'
 import { describe, expect, test } from 'vitest'
 import {
@@ -296,26 +297,33 @@ describe('a thousand random ring histories', () => {
 
   test('every ring has one signing key and at most one next key, and can be written and read unchanged', () => {
     expect(rings.length).toBeGreaterThan(4_000)
-    for (const ring of rings) {
-      expect(ring.keys.filter(({ state }) => state === 'active')).toHaveLength(1)
-      expect(ring.keys.filter(({ state }) => state === 'next').length).toBeLessThanOrEqual(1)
-      expect(parseKeyRing(formatKeyRing(ring), 'ring')).toEqual(ring)
-    }
+    const count = (ring: KeyRing, wanted: string) => ring.keys.filter(({ state }) => state === wanted).length
+    // An expectation for each of thousands of rings would take most of the time.
+    const wrong = rings.filter(
+      (ring) =>
+        count(ring, 'active') !== 1 ||
+        count(ring, 'next') > 1 ||
+        !isDeepStrictEqual(parseKeyRing(formatKeyRing(ring), 'ring'), ring),
+    )
+    expect(wrong).toEqual([])
   })
 
   test('the public set has the signing key, no revoked keys, and no private keys', () => {
-    for (const ring of rings) {
+    const isPublic = (name: string) => ['kty', 'crv', 'alg', 'use', 'kid', 'x', 'y'].includes(name)
+    const wrong = rings.filter((ring) => {
       const jwks = publicKeys(ring)
+      const text = JSON.stringify(jwks)
       const kids = jwks.keys.map(({ kid }) => kid)
-      expect(parsePublicJwks(JSON.stringify(jwks), 'JWKS').map(({ kid }) => kid)).toEqual(kids)
-      expect(kids).toContain(activeKey(ring).jwk.kid)
-      for (const { kid } of ring.revoked) expect(kids).not.toContain(kid)
-      const members = new Set(jwks.keys.flatMap((key) => Object.keys(key)))
-      expect(
-        [...members].filter((name) => !['kty', 'crv', 'alg', 'use', 'kid', 'x', 'y'].includes(name)),
-      ).toEqual([])
-      for (const { d } of pool) expect(JSON.stringify(jwks)).not.toContain(d)
-    }
+      const parsed = parsePublicJwks(text, 'JWKS').map(({ kid }) => kid)
+      return (
+        !isDeepStrictEqual(parsed, kids) ||
+        !kids.includes(activeKey(ring).jwk.kid) ||
+        ring.revoked.some(({ kid }) => kids.includes(kid)) ||
+        !jwks.keys.every((key) => Object.keys(key).every(isPublic)) ||
+        pool.some(({ d }) => text.includes(d))
+      )
+    })
+    expect(wrong).toEqual([])
   })
 })
 
