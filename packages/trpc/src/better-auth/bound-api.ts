@@ -47,10 +47,13 @@ interface Call {
   readonly config: AuthConfig
 }
 
-/** It has no headers if a hook replaces the response or an error. */
-type Endpoint = (
-  input: object,
-) => Promise<{ readonly headers: Headers | null | undefined; readonly response: unknown }>
+interface Result {
+  /** Absent if a hook has replaced the response or an error. */
+  readonly headers: Headers | null | undefined
+  readonly response: unknown
+}
+
+type Endpoint = (input: object) => Promise<Result>
 
 async function call(endpoint: Endpoint, { name, input, auth, source, config }: Call): Promise<unknown> {
   const { request } = auth[authRequest]

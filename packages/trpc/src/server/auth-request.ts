@@ -170,7 +170,10 @@ export class AuthRequest {
     return result
   }
 
-  /** A stream may outlive its JWT, and call a procedure of another kind. Only the origin policy differs. */
+  /**
+   * Checks a call of another kind, for which only the origin policy differs. A stream may make it after its
+   * JWT has expired.
+   */
   async #identifyAgain(identity: Identity, kind: RequestKind): Promise<Identity> {
     const { request, config } = this
     const { transport } = readCredentials(request.header, config)

@@ -36,8 +36,10 @@ class GuardedHandle extends CallHandle implements LeasedHandle {
 
   /** Whether a resolver made the call, by `createCaller`. It can read streams on every transport. */
   get isNested(): boolean {
+    // Calls of clients have a signal.
+    if (this.#caller === undefined) return true
     const outer = this.#outer
-    if (this.#caller === undefined || !(outer instanceof GuardedHandle)) return this.#caller === undefined
+    if (!(outer instanceof GuardedHandle)) return false
     return outer[authCall].path !== this[authCall].path || outer.isNested
   }
 

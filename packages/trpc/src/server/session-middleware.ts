@@ -37,9 +37,6 @@ export const sensitiveSessionMiddleware: Middleware<DatabaseContext, SensitiveSe
   () => null,
 )
 
-/** A second factor, null for none, or a function that decides for each session. */
-type RequiredFactor<Own> = Factor | null | ((session: Own) => Factor | null)
-
 /** `Own` is the session with the columns of the app: see {@link bindSession}. */
 export interface SensitiveSessionOptions<Own = Session> {
   /**
@@ -53,7 +50,7 @@ export interface SensitiveSessionOptions<Own = Session> {
    * or a recovery code. A function decides for each session, such as by the role of its user.
    * @default null: any proof of who they are
    */
-  readonly factor?: RequiredFactor<Own>
+  readonly factor?: Factor | null | ((session: Own) => Factor | null)
 }
 
 /**
