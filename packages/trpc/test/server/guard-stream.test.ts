@@ -25,6 +25,18 @@ async function setExpiry({ sessionId }: TestSession, inMs: number): Promise<void
   await server.auth.db.updateTable('session').set({ expiresAt }).where('id', '=', sessionId).execute()
 }
 
+/** Creates a lease that the test ends. */
+function testLease(controller = new AbortController()) {
+  return {
+    signal: controller.signal,
+    pending: (): Promise<void> | null => null,
+    withReason: (error: unknown) => error,
+    end: vi.fn<() => void>(),
+    abandon() {},
+    endSession: () => controller.abort(new Error('the session has ended')),
+  }
+}
+
 const tick = (value: string) => server.stage.ticker.emit('tick', value)
 /** Returns a value's text, which `tracked()` wraps. */
 const textOf = (value: unknown) =>
@@ -196,13 +208,7 @@ describe('guardObservable', () => {
     const controller = new AbortController()
     prepare(controller.signal)
     let pending: ReturnType<typeof Promise.withResolvers<void>> | null = null
-    const lease = {
-      signal: controller.signal,
-      pending: () => pending?.promise ?? null,
-      withReason: (error: unknown) => error,
-      end: vi.fn<() => void>(),
-      abandon() {},
-    }
+    const lease = { ...testLease(controller), pending: () => pending?.promise ?? null }
     let source: Parameters<Parameters<typeof observable<string>>[0]>[0] | undefined
     const left = vi.fn<() => void>()
     const received: string[] = []
@@ -286,14 +292,8 @@ describe('guardObservable', () => {
   })
 
   test('does not begin once the session has ended', () => {
-    const signal = AbortSignal.abort(new Error('the session has ended'))
-    const lease = {
-      signal,
-      pending: () => null,
-      withReason: (error: unknown) => error,
-      end: vi.fn<() => void>(),
-      abandon() {},
-    }
+    const lease = testLease()
+    lease.endSession()
     const begun = vi.fn<() => void>()
     const received: string[] = []
     const source = observable<string>(() => begun())
@@ -347,19 +347,6 @@ describe('guardObservable', () => {
 })
 
 describe('guardIterable', () => {
-  /** Creates a lease that the test ends. */
-  function testLease() {
-    const controller = new AbortController()
-    return {
-      signal: controller.signal,
-      pending: () => null,
-      withReason: (error: unknown) => error,
-      end: vi.fn<() => void>(),
-      abandon() {},
-      endSession: () => controller.abort(new Error('the session has ended')),
-    }
-  }
-
   /** Creates a source that fails when it is read after the end, like a timer with an aborted signal. */
   function sourceOf(lease: ReturnType<typeof testLease>) {
     return {
@@ -518,22 +505,17 @@ describe('guardIterable', () => {
 })
 
 test('guardPromise rejects at once if the session has already ended', async () => {
-  const ended = new Error('the session has ended')
-  const lease = {
-    signal: AbortSignal.abort(ended),
-    pending: () => null,
-    withReason: (error: unknown) => error,
-    end: vi.fn<() => void>(),
-    abandon() {},
-  }
-  await expect(guardPromise(new Promise(() => {}), { openStream: () => lease })).rejects.toBe(ended)
+  const lease = testLease()
+  lease.endSession()
+  await expect(guardPromise(new Promise(() => {}), { openStream: () => lease })).rejects.toBe(
+    lease.signal.reason,
+  )
   expect(lease.end).toHaveBeenCalledOnce()
 })
 
 test('guardPromise leaves no listener behind', async () => {
-  const { signal } = new AbortController()
-  const lease = { signal, pending: () => null, withReason: (error: unknown) => error, end() {}, abandon() {} }
+  const lease = testLease()
   expect(await guardPromise(Promise.resolve('done'), { openStream: () => lease })).toBe('done')
   await new Promise((resolve) => setImmediate(resolve))
-  expect(getEventListeners(signal, 'abort')).toEqual([])
+  expect(getEventListeners(lease.signal, 'abort')).toEqual([])
 })
