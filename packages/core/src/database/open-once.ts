@@ -1,3 +1,4 @@
+import type { AuthConfig } from '../config.ts'
 import type { Telemetry } from '../events/telemetry.ts'
 import { AuthError } from '../protocol/errors.ts'
 
@@ -14,13 +15,8 @@ export interface Opening<Opened> {
   close(): Promise<void>
 }
 
-/** A configuration. Reading it may throw, if it is invalid. */
-interface Traced {
-  readonly telemetry: Telemetry | undefined
-}
-
 interface OpenOptions<Opened> {
-  readonly config: Traced
+  readonly config: AuthConfig
   end(opened: Opened): Promise<void>
   /** Receives the error of a failed attempt once, not once per caller. */
   onError(error: unknown): void
@@ -77,11 +73,11 @@ export function openOnce<Opened>(
   }
 }
 
-function telemetryOf(config: Traced): Telemetry | undefined {
+function telemetryOf(config: AuthConfig): Telemetry | undefined {
   try {
     return config.telemetry
   } catch {
-    // `begin` reports it.
+    // The configuration is invalid, which is an error of `begin`.
     return undefined
   }
 }
