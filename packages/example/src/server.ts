@@ -21,7 +21,7 @@ const sockets = new WebSocketServer({ server, path: '/trpc', ...webSocketOptions
 applyWSSHandler({ wss: sockets, router: appRouter, createContext: wsContext, ...authHandlerOptions })
 const internalServer = await listenInternally()
 
-// They repeat the errors of the server.
+// The WebSocket server also emits the errors of its HTTP server.
 sockets.once('error', reportTakenPort('PORT'))
 server.listen(env.PORT, env.HOST, announce)
 process.once('SIGINT', stop)

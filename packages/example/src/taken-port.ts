@@ -1,6 +1,6 @@
 import { env } from './env.ts'
 
-/** Returns a listener for the errors of a server that says what to do if another process uses the port. */
+/** Returns a listener for a server's errors. If another process uses the port, it says what to do. */
 export const reportTakenPort =
   (variable: 'PORT' | 'EDGE_PORT') =>
   (error: NodeJS.ErrnoException): never => {

@@ -5,10 +5,10 @@ import type { EndpointContext } from './endpoint.ts'
 /** Attempts to consume, one for each key of a limit. */
 export type Attempts = readonly (readonly [key: string, limit: RateLimit])[]
 
-/** Gives attempts back that have succeeded. */
+/** Gives attempts back, such as after a success. */
 export type GiveBack = () => Promise<void>
 
-/** Consumes attempts, and returns a function that gives them back. @throws AuthError `RATE_LIMITED` */
+/** Consumes attempts. Returns a function that gives them back. @throws AuthError `RATE_LIMITED` */
 export async function consume({ limit, giveBack }: EndpointContext, attempts: Attempts): Promise<GiveBack> {
   for (const attempt of attempts) await limit(...attempt)
   return async () => {

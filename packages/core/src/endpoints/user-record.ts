@@ -34,7 +34,7 @@ export const userName: z.ZodMiniType<string> = z.string().check(
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u2800[\p{Default_Ignorable_Code_Point}--[\uFE0E\uFE0F]]]|(?<!\p{Extended_Pictographic})[\uFE0E\uFE0F]/v
 
-/** Emojis, and scripts whose spelling has joiners: many Persian and Sinhala names have one. */
+/** Emojis, and the scripts that use joiners: many Persian and Sinhala names have one. */
 const JOINED = String.raw`[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F\p{sc=Arab}\p{sc=Syrc}\p{sc=Deva}\p{sc=Beng}\p{sc=Guru}\p{sc=Gujr}\p{sc=Orya}\p{sc=Taml}\p{sc=Telu}\p{sc=Knda}\p{sc=Mlym}\p{sc=Sinh}]`
 const JOINER = new RegExp(String.raw`(?<=${JOINED})[\u200C\u200D](?=${JOINED})`, 'gv')
 

@@ -67,7 +67,7 @@ function methodOf(value: unknown, name: string): Method {
 
 /**
  * Writes the values into the statement, since Drizzle's `sql` isn't imported. Escapes each character. In
- * PostgreSQL, a literal has the type of the column, such as `uuid`.
+ * PostgreSQL, a literal takes the type of its column, such as `uuid`. The result of a function wouldn't.
  */
 function inline(query: TemplateStringsArray, values: readonly unknown[], engine: Engine): string {
   const write = (value: unknown) => {

@@ -36,8 +36,8 @@ export function isRateLimited(error: unknown): boolean {
 }
 
 /**
- * Returns a handler of errors that gives an attempt back if the database is unavailable.
- * @param giveBack null if the proof was wrong: otherwise, an outage would allow any number of guesses
+ * Returns a handler of errors that gives attempts back if the database is unavailable.
+ * @param giveBack null for none, such as after a wrong proof: an outage must not allow more guesses
  */
 export function giveBackInOutage(giveBack: GiveBack | null): (error: unknown) => Promise<never> {
   return async (error) => {

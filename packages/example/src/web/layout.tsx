@@ -22,7 +22,7 @@ export function Layout({ children }: { readonly children: ReactNode }) {
   const [search] = useSearchParams()
   const isFromHistory = useNavigationType() === 'POP'
   const main = useRef<HTMLElement>(null)
-  // Also another page of a list.
+  // A list has several pages.
   const page = `${pathname} ${search.get('cursor')}`
   const before = useRef(page)
   // Moves the focus to the new page, for keyboards and screen readers. The browser itself scrolls a page of

@@ -26,7 +26,10 @@ interface RequestedEmail {
   readonly browser: string | null
 }
 
-/** Returns null if no email may be sent. Then respond as if it was: a 429 reveals others' requests. */
+/**
+ * Counts an email. Returns null over a limit. Then send none, but respond as if you did: a 429 reveals
+ * others' requests.
+ */
 export async function countEmail(
   { email, browser }: RequestedEmail,
   context: EndpointContext,

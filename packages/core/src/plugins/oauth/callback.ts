@@ -108,7 +108,7 @@ function defaultTarget({ errorTo, redirects }: Settings, config: AuthConfig): st
   return resolveTarget(errorTo, { config, redirects }) ?? config.issuer
 }
 
-/** Redirects to the page that shows an error: its code, no text of the provider or of an unknown error. */
+/** Redirects to the page that shows an error: its code, without text of the provider or an unknown error. */
 function failed(
   error: unknown,
   { errorTo, path, config }: { errorTo: string; path: string; config: AuthConfig },

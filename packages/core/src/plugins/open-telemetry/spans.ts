@@ -40,7 +40,7 @@ export function traceWork<Result>(operation: Operation, work: () => Promise<Resu
   return running
 }
 
-/** Runs work outside the trace of the call that begins it. That call ends long before the work's timers. */
+/** Runs work outside the trace of the call that begins it, which ends long before the work does. */
 export function runDetached<Result>(work: () => Promise<Result>): Promise<Result> {
   return runIn(() => ROOT_CONTEXT, work)
 }

@@ -10,6 +10,7 @@ export function AuditFilterForm() {
   const { type, user, from, to } = auditFilters(search)
   return (
     <FilterForm action="Filter">
+      {/* React doesn't change the default of a select. */}
       <SelectField key={type} label="Type" name="type" defaultValue={type}>
         <option value="">All</option>
         {AUDIT_TYPES.map((name) => (

@@ -10,7 +10,7 @@ export const UsedLinkProvider = ({ children }: { readonly children: ReactNode })
   <UsedLink value={useState<string | null>(null)}>{children}</UsedLink>
 )
 
-/** A mutation with the token in the page's URL. */
+/** Returns a mutation that passes on the token in the page's URL. */
 export function useLink<Input = void>(run: (token: string, input: Input) => Promise<unknown>) {
   const [used, setUsed] = use(UsedLink)
   const { hash } = useLocation()

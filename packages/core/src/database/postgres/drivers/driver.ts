@@ -19,7 +19,7 @@ export type Query = <Row>(statement: Statement) => Promise<StatementResult<Row>>
 /** A connection that runs no other caller's statements until it is released. */
 export interface ReservedConnection {
   readonly query: Query
-  /** Gives the connection back. */
+  /** Gives the connection back, or closes it if a statement or transaction is open. */
   release(): void
 }
 
