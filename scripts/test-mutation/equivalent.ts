@@ -35,28 +35,9 @@ export const EQUIVALENT: readonly Equivalent[] = [
     reason: 'Neither text matches.',
   },
   {
-    file: 'core/src/request/foreign-cookie.ts',
-    line: "if (!value.includes('%')) return value",
-    mutant: 'if (false) return value',
-    reason: 'Decoding a text without escapes returns it. The check saves time.',
-  },
-  {
-    file: 'core/src/request/foreign-cookie.ts',
-    line: "if (!value.includes('%')) return value",
-    mutant: 'if (!value.includes("")) return value',
-    reason: 'Decoding a text without escapes returns it. The check saves time.',
-  },
-  {
     file: 'core/src/session/secret-keys.ts',
     line: "const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify'])",
     mutant: "const key = await crypto.subtle.importKey('raw', bytes, algorithm, true, ['verify'])",
-    reason: 'The key is never exposed, so nothing could export it.',
-  },
-  {
-    file: 'core/src/session/secret.ts',
-    line: "return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])",
-    mutant:
-      "return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, true, ['sign', 'verify'])",
     reason: 'The key is never exposed, so nothing could export it.',
   },
   {
@@ -139,30 +120,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     line: 'const listed = origin !== null && config.allowedOrigins.has(origin)',
     mutant: 'const listed = true && config.allowedOrigins.has(origin)',
     reason: 'No list contains null. The check is for the compiler.',
-  },
-  {
-    file: 'core/src/keys/dynamic-jwks.ts',
-    line: "return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []",
-    mutant: 'return Array.isArray(revoked) ? revoked : []',
-    reason: 'No key has an id that is not a string, or this one.',
-  },
-  {
-    file: 'core/src/keys/dynamic-jwks.ts',
-    line: "return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []",
-    mutant: 'return Array.isArray(revoked) ? revoked.filter((kid) => true) : []',
-    reason: 'No key has an id that is not a string, or this one.',
-  },
-  {
-    file: 'core/src/keys/dynamic-jwks.ts',
-    line: "return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : []",
-    mutant: `return Array.isArray(revoked) ? revoked.filter((kid) => typeof kid === 'string') : ["Stryker was here"]`,
-    reason: 'No key has an id that is not a string, or this one.',
-  },
-  {
-    file: 'core/src/keys/dynamic-jwks.ts',
-    line: "const { revoked } = parseSet(text, 'JWKS').set",
-    mutant: 'const { revoked } = parseSet(text, "").set',
-    reason: 'The name is part of a message about text that was parsed a moment ago.',
   },
   {
     file: 'core/src/session/read-date.ts',
@@ -283,12 +240,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     line: 'if (!isAuthError(cause)) throw cause',
     mutant: 'if (false) throw cause',
     reason: 'An error without a reason reaches the last line, which throws it, too.',
-  },
-  {
-    file: 'trpc/src/server/guard-stream.ts',
-    line: 'await iterator.return?.()',
-    mutant: 'await iterator.return()',
-    reason: 'An error of the clean-up is ignored.',
   },
   {
     file: 'trpc/src/server/open-calls.ts',
