@@ -8,9 +8,6 @@ const MAX_OUTAGE_RETRIES = 6
 const MAX_RETRIES = 3
 const MAX_WAIT_SECONDS = 30
 
-/** Statuses of an outage or a rate limit; 0 without a response. */
-const OUTAGES: readonly number[] = [0, 408, 429, 502, 503, 504]
-
 /** An error of tRPC's client or of the auth client. Several copies of them may be installed. */
 interface FailedCall {
   readonly name?: string
@@ -36,7 +33,9 @@ export const authAwareRetry: {
     const ownStatus = failed.status ?? (failed.name === 'TRPCClientError' ? 0 : 500)
     const status = failed.data?.httpStatus ?? failed.meta?.response?.status ?? ownStatus
     if (isOnServer() || isRejection({ status }) || waitOf(error) > MAX_WAIT_SECONDS) return false
-    return failureCount < (OUTAGES.includes(status) ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
+    // Without a response, 408, 429, or from a gateway.
+    const isOutage = /^(0|4|502|503|504)/.test(`${status}`)
+    return failureCount < (isOutage ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
   },
   retryDelay: (failureCount, error) => backOff(failureCount + 1, waitOf(error)),
 }

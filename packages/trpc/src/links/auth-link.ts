@@ -67,7 +67,7 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
 
   const abort = () => stop(op.signal?.reason)
   const unfollow = isSubscription ? session.subscribe(isAbandoned) : undefined
-  op.signal?.addEventListener('abort', abort)
+  op.signal?.addEventListener('abort', abort, { signal: over.signal })
   if (op.signal?.aborted) abort()
   else
     runCall({ ...options, signal: over.signal, isAbandoned, report }).catch((error) =>
@@ -76,6 +76,5 @@ function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () =
   return () => {
     over.abort()
     unfollow?.()
-    op.signal?.removeEventListener('abort', abort)
   }
 }
