@@ -88,9 +88,9 @@ export function isSuperseded({ status, code }: AuthClientError): boolean {
   return status === 409 && code === 'SECRET_SUPERSEDED'
 }
 
-/** Returns whether automatic retries would get the same response. */
-export function isDecided({ code }: AuthClientError): boolean {
-  return /^(ACCOUNT_BANNED|COOKIE_CONFLICT|REFRESH_LOOP)$/.test(code)
+/** Returns whether automatic retries would get the same error. */
+export function isDecided(error: AuthClientError | null): boolean {
+  return /^(ACCOUNT_BANNED|COOKIE_CONFLICT|REFRESH_LOOP)$/.test(`${error?.code}`)
 }
 
 /** Returns whether the server rejected the request: a 4xx other than 408 and 429. */

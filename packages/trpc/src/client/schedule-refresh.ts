@@ -21,7 +21,7 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
     // Without a failure, an error says nothing about the token endpoint.
     const error = state.failures ? state.shown.error : null
     // Another request would change nothing.
-    if ((!state.isRestored && isSignedOut(state)) || (error && isDecided(error))) return
+    if ((!state.isRestored && isSignedOut(state)) || isDecided(error)) return
     const dueIn = state.held ? dueInMs(state.held, Math.random() / PARTS_OF_LEEWAY) : 0
     const delay = error ? backOff(state.failures, error.retryAfterSeconds) : dueIn
     const wait = Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))

@@ -106,15 +106,13 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
       // Session ids aren't used again.
       const isLate = receipt.sessionId === ended.sessionId && receipt.seq <= ended.seq
       if (isLate || receipt.seq <= heldSeq) return state
-      const next = { ...state, held: hold(receipt), generation: generation + 1 }
-      return decide(next, receipt, event)
+      return decide({ ...state, held: hold(receipt), generation: generation + 1 }, event)
     }
     case 'ended': {
       const { error, seq = Number.POSITIVE_INFINITY } = event
       if (heldSeq > seq) return state
       return decide(
         { ...state, held: null, ended: sessionId ? { sessionId, seq, error } : { ...ended, error } },
-        { userId: null, sessionId: null },
         event,
       )
     }
@@ -138,10 +136,10 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
 /** Returns the state once the server has said whether a user is signed in. */
 function decide(
   state: SessionState,
-  { userId, sessionId }: Pick<AuthState, 'userId' | 'sessionId'>,
   { isNew, error }: { isNew?: boolean | undefined; error?: AuthClientError },
 ): SessionState {
   const { status, userChanges, sessionId: former } = state.shown
+  const { userId = null, sessionId = null }: Partial<AuthState> = state.held ?? {}
   const isOther = sessionId !== former
   // New credentials for the session don't cancel its sign-out.
   const signedIn = isOther || status !== 'signing-out' ? 'authenticated' : status

@@ -72,8 +72,7 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
       else await session.refreshAfter(generation).catch(() => {})
       const { isRestored, shown } = session.get()
       // After a final error, the server rejects each call with it.
-      const isFinal = shown.error && isDecided(shown.error)
-      if (isClosed || (isRestored && !isFinal)) throw new Error('Closed')
+      if (isClosed || (isRestored && !isDecided(shown.error))) throw new Error('Closed')
       generation = session.get().generation
       return typeof url === 'function' ? url() : url
     },
