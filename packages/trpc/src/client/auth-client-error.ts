@@ -39,7 +39,6 @@ export class AuthClientError extends Error {
 /** Status and message. A code without a message is for developers. */
 const ERRORS = {
   ACCOUNT_BANNED: [403, 'Account banned'],
-  BEARER_DISABLED: [200],
   REDIRECT_REJECTED: [400],
   REFRESH_LOOP: [401],
   SESSION_NOT_FOUND: [401, 'The session has ended. Sign in again.'],
@@ -51,7 +50,6 @@ const ERRORS = {
 type ClientCode = keyof typeof ERRORS
 
 const HINTS: { readonly [Code in ClientCode]?: string } = {
-  BEARER_DISABLED: 'Set `bearer: true` in defineAuthConfig',
   REDIRECT_REJECTED: 'redirectTo must be a page of this origin',
   REFRESH_LOOP: 'The server rejects its new tokens. Check JWKS',
   UNKNOWN: 'The response is not from an auth endpoint. Check baseUrl',

@@ -1,6 +1,6 @@
 import type { TokenResponse } from '@sallyport/core/internal/protocol'
 import { CLIENT_HEADER, NO_SESSION, SESSION_HEADER } from '@sallyport/core/internal/protocol'
-import { clientError } from './auth-client-error.ts'
+import { AuthClientError } from './auth-client-error.ts'
 import type { Receipt } from './receipt.ts'
 
 export interface CredentialTransport {
@@ -9,6 +9,14 @@ export interface CredentialTransport {
   headers(forEndpoint?: boolean): Record<string, string>
   /** Absent if the browser keeps cookies. */
   readonly tokens?: TokenStore
+}
+
+let disabled = 'BEARER_DISABLED'
+try {
+  // Written so bundlers can replace the expression and drop the text from production code.
+  if (process.env.NODE_ENV !== 'production') disabled = 'Set `bearer: true` in defineAuthConfig'
+} catch {
+  // Browsers have no `process`.
 }
 
 /** The tokens of a program without cookies. */
@@ -75,7 +83,8 @@ export function bearer(storage: BearerStorage): OpenTransport {
           return null
         },
         async keep({ token, sessionToken = stored?.sessionToken }, receipt) {
-          if (!token || !sessionToken) throw clientError('BEARER_DISABLED')
+          if (!token || !sessionToken)
+            throw new AuthClientError(200, { code: 'BEARER_DISABLED', message: disabled })
           await storage.setItem(key, JSON.stringify({ ...receipt, token, sessionToken }))
           // Until then, calls are those of the former user.
           stored = { token, sessionToken }
