@@ -21,7 +21,10 @@ try {
 
 /** The tokens of a program without cookies. */
 export interface TokenStore {
-  current(): string | null
+  /** Returns what a socket sends first. */
+  connectionParams(): { token: string | undefined }
+  /** Throws if the option of `subscriptionLink` is absent: that of a browser sends no tokens. */
+  requireEventSource(option: unknown): void
   /** Reads the stored tokens; null if no user is signed in. */
   recall(): Promise<Receipt | null>
   /** Stores the tokens of a response: the JWT, and the session token if it is a new one. */
@@ -66,7 +69,10 @@ export function bearer(storage: BearerStorage): OpenTransport {
         ...(forEndpoint && { [SESSION_HEADER]: stored?.sessionToken ?? NO_SESSION }),
       }),
       tokens: {
-        current: () => stored?.token ?? null,
+        connectionParams: () => ({ token: stored?.token }),
+        requireEventSource(option) {
+          if (!option) throw new TypeError('Bearer transport: pass an EventSource with a fetch')
+        },
         async recall() {
           const text = await storage.getItem(key)
           stored = null

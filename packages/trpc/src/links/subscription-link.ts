@@ -31,8 +31,7 @@ export function subscriptionLink<Router extends AnyTRPCRouter>(
   options: SubscriptionLinkOptions<Router>,
 ): TRPCLink<Router> {
   if (server) return () => rejectOnServer
-  if (tokens && !options.EventSource)
-    throw new TypeError('Bearer transport: pass an EventSource with a fetch')
+  tokens?.requireEventSource(options.EventSource)
   return httpSubscriptionLink<Router, AnyEventSource>({
     ...options,
     eventSourceOptions: { withCredentials: true, fetch },

@@ -76,7 +76,7 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
       generation = session.get().generation
       return typeof url === 'function' ? url() : url
     },
-    ...(session.tokens && { connectionParams: () => ({ token: session.tokens?.current() ?? undefined }) }),
+    connectionParams: session.tokens?.connectionParams ?? null,
     onOpen() {
       isOpen = true
       onOpen?.()

@@ -184,7 +184,7 @@ describe('a program with bearer tokens', () => {
     await vi.advanceTimersByTimeAsync(1_000)
     expect(await refreshing).toEqual(ada)
     expect(server.sent.map(({ path }) => path)).toEqual([TOKEN, TOKEN])
-    expect(client[clientSession].tokens?.current()).toBe('new')
+    expect(client[clientSession].tokens?.connectionParams().token).toBe('new')
   })
 
   test('keeps tokens that another process stored during the last attempt', async () => {

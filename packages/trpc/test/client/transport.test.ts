@@ -73,12 +73,12 @@ describe('with bearer tokens and a storage', () => {
     const after = JSON.parse(storage.items.get(key) ?? '')
     expect(after).toMatchObject({ userId, sessionToken: before.sessionToken })
     expect(after.token).not.toBe(before.token)
-    expect(client[clientSession].tokens?.current()).toBe(after.token)
+    expect(client[clientSession].tokens?.connectionParams().token).toBe(after.token)
 
     await client.signOut()
     expect(client.getState()).toMatchObject({ status: 'unauthenticated', userId: null })
     expect([...storage.items]).toEqual([])
-    expect(client[clientSession].tokens?.current()).toBeNull()
+    expect(client[clientSession].tokens?.connectionParams()).toEqual({})
     expect(requests.map(({ path }) => path.replace('/api/auth', ''))).toEqual([
       '/sign-in/email',
       '/session',
@@ -165,7 +165,7 @@ describe('with bearer tokens and a storage', () => {
     stored.resolve()
     await done
     expect(client.getState().userId).toBe(next.userId)
-    expect(client[clientSession].tokens?.current()).not.toBe(sent?.replace('Bearer ', ''))
+    expect(client[clientSession].tokens?.connectionParams().token).not.toBe(sent?.replace('Bearer ', ''))
   })
 
   test('a sign-in whose tokens cannot be stored fails, and the former user stays signed in', async () => {
@@ -176,7 +176,9 @@ describe('with bearer tokens and a storage', () => {
     const name = 'AuthClientError'
     await expect(signIn).rejects.toMatchObject({ name, code: 'UNKNOWN', message: 'Error: The disk is full' })
     expect(client.getState().userId).toBe(userId)
-    expect(client[clientSession].tokens?.current()).toBe(JSON.parse(storage.items.get(key) ?? '').token)
+    expect(client[clientSession].tokens?.connectionParams().token).toBe(
+      JSON.parse(storage.items.get(key) ?? '').token,
+    )
   })
 
   test('signing out and a session that has ended work if the storage fails to remove the tokens', async () => {
