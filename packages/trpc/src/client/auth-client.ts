@@ -131,7 +131,7 @@ export function createAuthClient<Api = object>(
   const client = createClientSession(hydrate, {
     fetchEndpoint: createEndpointFetch(baseUrl, { transport, fetch }),
     tokens: transport.tokens,
-    tabs: connectTabs(transport.tokens ? `${name} bearer` : name),
+    tabs: connectTabs(transport.tokens?.name ?? name),
     server: isServer && { hasCookies: Boolean(page) },
     onUserChange,
   })

@@ -16,15 +16,13 @@ export function createSessionStore(
   options: Pick<SessionStore, 'server'> & { onUserChange?: (() => void) | undefined },
 ): RenderedStore {
   const isLazy = typeof rendered === 'function'
-  const read = () => hydrate(isLazy ? rendered() : rendered)
-  let first = isLazy ? null : read()
+  let first = isLazy ? null : hydrate(rendered)
   const changed = createStore<SessionState | null>(null)
   const get = () => changed.get() ?? getFirst()
 
   function getFirst(): SessionState {
     // On a server, the calls of a page may change what the function returns.
-    if (options.server && isLazy && !changed.get()) return read()
-    first ??= read()
+    if (!first || (isLazy && options.server)) first = hydrate(isLazy ? rendered() : rendered)
     return first
   }
 

@@ -21,6 +21,8 @@ try {
 
 /** The tokens of a program without cookies. */
 export interface TokenStore {
+  /** Connects the tabs with such tokens. */
+  readonly name: string
   /** Returns what a socket sends first. */
   connectionParams(): { token: string | undefined }
   /** Throws if the option of `subscriptionLink` is absent: that of a browser sends no tokens. */
@@ -69,6 +71,7 @@ export function bearer(storage: BearerStorage): OpenTransport {
         ...(forEndpoint && { [SESSION_HEADER]: stored?.sessionToken ?? NO_SESSION }),
       }),
       tokens: {
+        name: `${key} bearer`,
         connectionParams: () => ({ token: stored?.token }),
         requireEventSource(option) {
           if (!option) throw new TypeError('Bearer transport: pass an EventSource with a fetch')
