@@ -69,7 +69,7 @@ async function call(
 
   await session.refreshIfDue()
   for (let isReplay = false; ; isReplay = true) {
-    const { generation } = session.get()
+    const { seq } = session.get()
     try {
       const response = await (isQuery ? attempt() : session.change(attempt))
       if (isQuery) requireSameUser()
@@ -80,9 +80,9 @@ async function call(
       const { code } = error as AuthClientError
       session.report(code, userChanges)
       if (!isTokenReason(code) || session.server) throw error
-      if (!isReplay) await session.refreshAfter(generation)
+      if (!isReplay) await session.refreshAfter(seq)
       // The JWT was superseded between its refresh and the call.
-      else if (!(await session.isSuperseded(generation))) throw error
+      else if (!(await session.isSuperseded(seq))) throw error
     }
   }
 }

@@ -65,7 +65,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
       ...store,
       ...refresher,
       ...shown,
-      isSuperseded: (rejected) => inTurn(store, async () => store.get().generation > rejected),
+      isSuperseded: (rejected) => inTurn(store, async () => store.get().seq > rejected),
       change: (call) =>
         inTurn(store, async () => {
           const response = await call()

@@ -17,7 +17,7 @@ export async function accept(
 ): Promise<void> {
   const { userId, sessionId, expiresIn } = response
   const others = await store.tabs.latest?.()
-  const seq = Math.max(Date.now(), (store.get().held?.seq ?? 0) + 1, (others?.seq ?? 0) + 1)
+  const seq = Math.max(Date.now(), store.get().seq + 1, (others?.seq ?? 0) + 1)
   const receipt = { userId, sessionId, expiresIn, seq }
   if (store.get().revision !== revision) return
   await store.tokens?.keep(response, receipt)

@@ -49,7 +49,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     aborter = new AbortController()
     try {
       // An older JWT of another tab may belong to a session that has ended since.
-      const seq = begun.held?.seq ?? (store.tokens ? 0 : ((await store.tabs.latest?.())?.seq ?? 0))
+      const seq = begun.seq || (store.tokens ? 0 : ((await store.tabs.latest?.())?.seq ?? 0))
       await store.tabs.exclusively(() => request({ ...begun, seq }))
     } catch (cause) {
       if (!isOther()) {
@@ -91,7 +91,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     const known = await latestReceipt(store)
     const state = store.get()
     if (state.revision !== begun.revision || state.shown.status === 'signing-out') return true
-    if ((state.held?.seq ?? 0) > begun.seq && !isDue(state.held)) return true
+    if (state.seq > begun.seq && !isDue(state.held)) return true
     if (!known && store.tokens) store.dispatch({ type: 'ended', error: clientError('SESSION_NOT_FOUND') })
     // If the clock was set back, a receipt of the former user may seem newer than a page of the current one.
     else if (
@@ -124,7 +124,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (isUnread || (isRestored && !isDelayed) || (isDue(held) && !failures)) await refresh()
     },
     async refreshAfter(rejected) {
-      const isNewer = () => store.get().generation > rejected
+      const isNewer = () => store.get().seq > rejected
       const before = store.get()
       const isDelayed = !running && before.failures && isScheduled()
       if (!isNewer() && before.shown.status !== 'unauthenticated' && !isDelayed)

@@ -25,10 +25,10 @@ export interface AuthState {
 export interface SessionState {
   readonly shown: AuthState
   readonly held: Held | null
-  /** JWTs received so far, without that of the page. */
-  readonly generation: number
-  /** The first JWT since the latest sign-in or confirmation. */
-  readonly oldestGeneration: number
+  /** That of the newest JWT; 0 without one. */
+  readonly seq: number
+  /** That of the first JWT since the latest sign-in or confirmation; 0 if that is unknown. */
+  readonly oldestSeq: number
   /** Failures in a row to refresh or to sign out. */
   readonly failures: number
   /** Counts sessions, sign-outs, and returns from the history. Drop responses to requests from before. */
@@ -67,6 +67,9 @@ interface PageTiming extends PerformanceNavigationTiming {
 export function hydrate(rendered: HydrationState | undefined): SessionState {
   const { status = 'loading', userId = null, sessionId = null, reason }: Rendered = rendered ?? {}
   const page = performance.getEntriesByType?.('navigation')[0] as PageTiming | undefined
+  // The JWT that the page came with is as old as the first byte of the page.
+  const seq = Date.now() - (page ? performance.now() - page.responseStart : 0)
+  const held = rendered?.status === 'authenticated' ? hold({ ...rendered, seq }) : null
   return {
     shown: {
       status,
@@ -75,16 +78,9 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
       sessionId,
       error: reason === 'ACCOUNT_BANNED' ? clientError(reason) : null,
     },
-    // The JWT that the page came with is as old as the first byte of the page.
-    held:
-      rendered?.status === 'authenticated'
-        ? hold({
-            ...rendered,
-            seq: Date.now() - (page ? performance.now() - page.responseStart : 0),
-          })
-        : null,
-    generation: 0,
-    oldestGeneration: 0,
+    held,
+    seq: held?.seq ?? 0,
+    oldestSeq: 0,
     revision: 0,
     failures: 0,
     ended: { sessionId: null, seq: 0, error: clientError('SESSION_NOT_FOUND') },
@@ -96,23 +92,28 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
 
 /** Returns the state after an event, or the same object if the event is outdated. See `docs/clients.md`. */
 export function transition(state: SessionState, event: SessionEvent): SessionState {
-  const { shown, held, generation, ended } = state
+  const { shown, ended } = state
   const { status, sessionId } = shown
   const show = (change: Partial<AuthState>) => ({ ...state, shown: { ...shown, ...change } })
-  const heldSeq = held?.seq ?? 0
   switch (event.type) {
     case 'received': {
       const { receipt } = event
       // Session ids aren't used again.
       const isLate = receipt.sessionId === ended.sessionId && receipt.seq <= ended.seq
-      if (isLate || receipt.seq <= heldSeq) return state
-      return decide({ ...state, held: hold(receipt), generation: generation + 1 }, event)
+      if (isLate || receipt.seq <= state.seq) return state
+      return decide({ ...state, held: hold(receipt), seq: receipt.seq }, event)
     }
     case 'ended': {
       const { error, seq = Number.POSITIVE_INFINITY } = event
-      if (heldSeq > seq) return state
+      if (state.seq > seq) return state
       return decide(
-        { ...state, held: null, ended: sessionId ? { sessionId, seq, error } : { ...ended, error } },
+        {
+          ...state,
+          held: null,
+          seq: 0,
+          oldestSeq: 0,
+          ended: sessionId ? { sessionId, seq, error } : { ...ended, error },
+        },
         event,
       )
     }
@@ -147,7 +148,7 @@ function decide(
   const isChange = isOther ? isNew || status !== 'loading' : status === 'unknown'
   return {
     ...state,
-    oldestGeneration: isNew ? state.generation : state.oldestGeneration,
+    oldestSeq: isNew ? state.seq : state.oldestSeq,
     failures: 0,
     isRestored: false,
     revision: state.revision + Number(isOther),

@@ -167,14 +167,14 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
       follow()
       await settled
     },
-    async refreshAfter(generation) {
-      if (get().generation > generation) return
+    async refreshAfter(seq) {
+      if (get().seq > seq) return
       await refetch()
-      if (get().generation <= generation) throw get().shown.error ?? clientError('SESSION_NOT_FOUND')
+      if (get().seq <= seq) throw get().shown.error ?? clientError('SESSION_NOT_FOUND')
     },
-    async isSuperseded(generation) {
+    async isSuperseded(seq) {
       await settled
-      return get().generation > generation
+      return get().seq > seq
     },
     report(reason, userChanges) {
       if (!/^(SESSION_(NOT_FOUND|EXPIRED)|ACCOUNT_BANNED)$/.test(reason)) return

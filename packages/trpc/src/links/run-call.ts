@@ -23,7 +23,7 @@ export async function runCall(call: Call): Promise<void> {
   let lastEventId: string | undefined
   let isOut = false
   /** Of the JWT of the current attempt. */
-  let generation = 0
+  let seq = 0
   /** Whether the server has accepted the current attempt, so a subscription may continue. */
   let hasBegun = false
 
@@ -39,8 +39,8 @@ export async function runCall(call: Call): Promise<void> {
     if (!isTokenReason(reason)) return false
     const mayResend = replay || hasBegun
     // A replay is sent again only if its JWT was superseded meanwhile.
-    if (isReplay) return Boolean(mayResend) && session.isSuperseded(generation)
-    const refreshing = session.refreshAfter(generation).then(() => null, toClientError)
+    if (isReplay) return Boolean(mayResend) && session.isSuperseded(seq)
+    const refreshing = session.refreshAfter(seq).then(() => null, toClientError)
     // The refresh is for the next call. The resolver of this one has run.
     if (!mayResend) return false
     let failure = await refreshing
@@ -54,7 +54,7 @@ export async function runCall(call: Call): Promise<void> {
 
   while (await isReady(call)) {
     const sentAt = performance.now()
-    generation = session.get().generation
+    seq = session.get().seq
     hasBegun = false
     const error = await sendCall(call, continueAfter(op, lastEventId), ({ result }) => {
       // `id` is set if the server used `tracked()`.

@@ -49,7 +49,7 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
   const { url, onOpen, onClose, retryDelayMs = (attempts: number) => backOff(attempts + 1) } = options
   const { userChanges } = session.getState()
   /** That of the newest JWT when the latest connection was opened. */
-  let generation = session.get().generation
+  let seq = session.get().seq
   let rejected = -1
   let isRetired = false
   let isClosed = false
@@ -67,13 +67,13 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
     },
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
     async url() {
-      if (generation > rejected) await session.refreshIfDue()
+      if (seq > rejected) await session.refreshIfDue()
       // Without a newer JWT the server rejects each call and says why.
-      else await session.refreshAfter(generation).catch(() => {})
+      else await session.refreshAfter(seq).catch(() => {})
       const { isRestored, shown } = session.get()
       // After a final error, the server rejects each call with it.
       if (isClosed || (isRestored && !isDecided(shown.error))) throw new Error('Closed')
-      generation = session.get().generation
+      seq = session.get().seq
       return typeof url === 'function' ? url() : url
     },
     connectionParams: session.tokens?.connectionParams ?? null,
@@ -88,7 +88,7 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
         session.report('ACCOUNT_BANNED', userChanges)
         close()
       }
-      if (cause?.code === CREDENTIALS_REPLACED_CODE) rejected = generation
+      if (cause?.code === CREDENTIALS_REPLACED_CODE) rejected = seq
       // Otherwise, it would follow the session, and a program would never end.
       if (options.lazy?.enabled) closeIfIdle()
       onClose?.(cause)
@@ -135,7 +135,7 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
       const subscription = link(call).subscribe({
         ...observer,
         error(error) {
-          if (isTokenReason(authDataOf(error).reason ?? '')) rejected = generation
+          if (isTokenReason(authDataOf(error).reason ?? '')) rejected = seq
           end(error)
         },
         // Closing a socket completes its subscriptions.
@@ -151,8 +151,8 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
     isOutdated() {
       const newest = session.get()
       // A rejected JWT is outdated once there is a newer one.
-      const oldest = generation === rejected ? newest.generation : newest.oldestGeneration
-      return isClosed || generation < oldest
+      const oldest = seq === rejected ? newest.seq : newest.oldestSeq
+      return isClosed || seq < oldest
     },
     retire() {
       isRetired = true

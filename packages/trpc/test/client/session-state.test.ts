@@ -22,7 +22,7 @@ function stateOf(status: AuthStatus): SessionState {
   const first = { ...hydrate(undefined), shown }
   if (status !== 'authenticated' && status !== 'signing-out') return first
   const ada = { userId: 'ada', sessionId: 'ada-1' }
-  return { ...first, shown: { ...shown, ...ada }, held: jwt('ada-1', 10), generation: 1 }
+  return { ...first, shown: { ...shown, ...ada }, held: jwt('ada-1', 10), seq: 10 }
 }
 
 /** The columns of the table in docs/clients.md. */
@@ -111,5 +111,12 @@ test("a page's error stays when a JWT arrives, and is not one of the failures", 
   expect(failed).toMatchObject({ failures: 1, shown: { error: over } })
   const next = transition({ ...failed, isRestored: true }, received('ada-1', 11, true))
   expect(next).toMatchObject({ failures: 0, isRestored: false, shown: { error: outage } })
-  expect([next.generation, next.oldestGeneration]).toEqual([2, 2])
+  expect([next.seq, next.oldestSeq]).toEqual([11, 11])
+})
+
+test('after the clock was set back, the JWT of a new session counts although that of the ended one is newer', () => {
+  const confirmed = transition(stateOf('authenticated'), received('ada-1', 11, true))
+  const ended = transition(confirmed, { type: 'ended', error: over })
+  const next = transition(ended, received('ada-2', 5))
+  expect(next).toMatchObject({ seq: 5, oldestSeq: 0, shown: { sessionId: 'ada-2' } })
 })

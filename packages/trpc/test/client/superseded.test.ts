@@ -62,7 +62,7 @@ describe('a superseded session secret', () => {
     expect(state).toMatchObject({ ...signedOut, error: { code: 'SECRET_SUPERSEDED', status: 409 } })
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(server.sent.map(({ path }) => path)).toEqual([TOKEN, TOKEN, TOKEN, TOKEN, SIGN_OUT])
-    await expect(session.refreshAfter(session.get().generation)).rejects.toMatchObject({
+    await expect(session.refreshAfter(session.get().seq)).rejects.toMatchObject({
       code: 'SECRET_SUPERSEDED',
     })
   })
@@ -86,9 +86,9 @@ describe('a superseded session secret', () => {
   test('causes one sequence of attempts for a hundred calls', async () => {
     const { server, session } = await signedIn()
     server.answer(TOKEN, superseded)
-    const { generation } = session.get()
+    const { seq } = session.get()
     const calls = Array.from({ length: 100 }, () =>
-      session.refreshAfter(generation).catch((error: unknown) => error),
+      session.refreshAfter(seq).catch((error: unknown) => error),
     )
     await vi.advanceTimersByTimeAsync(4_200)
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'SECRET_SUPERSEDED' })
@@ -220,21 +220,21 @@ describe('a program with bearer tokens', () => {
 describe('new credentials of the same session', () => {
   test('are adopted without a change of user', async () => {
     const { client, server, session } = await signedIn()
-    const { generation } = session.get()
+    const { seq } = session.get()
     server.answer('/change-password', () => tokens())
     await client.api.changePassword({})
     expect(client.getState()).toEqual(ada)
-    expect(session.get().generation).toBe(generation + 1)
-    expect(session.get().oldestGeneration).toBe(session.get().generation)
-    await session.refreshAfter(generation)
+    expect(session.get().seq).toBeGreaterThan(seq)
+    expect(session.get().oldestSeq).toBe(session.get().seq)
+    await session.refreshAfter(seq)
     expect(server.count(TOKEN)).toBe(0)
   })
 
   test('of a refresh are adopted too, and supersede nothing', async () => {
     const { client, session } = await signedIn()
-    const { oldestGeneration } = session.get()
+    const { oldestSeq } = session.get()
     await client.refresh()
-    expect(session.get().oldestGeneration).toBe(oldestGeneration)
+    expect(session.get().oldestSeq).toBe(oldestSeq)
   })
 
   test('allow another attempt for a call that was rejected with two earlier JWTs', async () => {

@@ -553,7 +553,7 @@ describe('a superseded secret', () => {
     const { clients, baseUrl, server } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
     await other.notify({ type: 'received', receipt: newer, isNew: true })
-    await eventually(() => expect(clients[0]?.[clientSession].get().generation).toBe(2))
+    await eventually(() => expect(clients[0]?.[clientSession].get().seq).toBe(newer.seq))
     await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq - 1, error: superseded })
     await soon()
     expect(clients[0]?.getState().status).toBe('authenticated')
@@ -572,12 +572,12 @@ describe('a superseded secret', () => {
     const [here, there] = clients
     server.answer('/delete-user', () => tokens())
     for (let change = 0; change < 5; change++) {
-      const { generation } = here?.[clientSession].get() ?? { generation: 0 }
+      const { seq } = here?.[clientSession].get() ?? { seq: 0 }
       const late = Promise.withResolvers<Response>()
       server.answer('/delete-user', () => late.promise)
       const changing = there?.api.deleteUser()
       await eventually(() => expect(server.count('/delete-user')).toBe(change + 1))
-      const rejected = here?.[clientSession].refreshAfter(generation)
+      const rejected = here?.[clientSession].refreshAfter(seq)
       late.resolve(tokens())
       await Promise.all([changing, rejected])
     }
