@@ -52,7 +52,10 @@ export async function runCall(call: Call): Promise<void> {
     return true
   }
 
-  while (await isReady(call)) {
+  while (!isOver(call)) {
+    await untilReady(call)
+    // Just before the call is sent, or the user may change in between.
+    if (isOver(call)) return
     const sentAt = performance.now()
     seq = session.get().seq
     hasBegun = false
@@ -88,9 +91,8 @@ export async function runCall(call: Call): Promise<void> {
 
 const isOver = (call: Call) => call.signal.aborted || call.isAbandoned()
 
-/** Waits until the call may be sent. Returns false if it has ended meanwhile. */
-async function isReady(call: Call): Promise<boolean> {
-  if (isOver(call)) return false
+/** Waits until the call may be sent, or has ended. */
+async function untilReady(call: Call): Promise<void> {
   await call.session.refreshIfDue()
   const { isRestored, shown } = call.session.get()
   // The cookies may be those of another user, until a refresh succeeds.
@@ -100,7 +102,6 @@ async function isReady(call: Call): Promise<boolean> {
     const failure = await waitUntilDecided(call.session, call.signal)
     if (failure && isDecided(failure) && call.session.get().isRestored) throw toCallError(failure)
   }
-  return !isOver(call)
 }
 
 /** Returns the operation that continues after an event, the same way as those of tRPC's links. */

@@ -4,6 +4,7 @@ import { authLink } from '@sallyport/trpc/client'
 import { createTRPCClient, httpLink, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
+import { clientSession } from '../../src/client/client-session.ts'
 import {
   type AppClient,
   CALL_LINKS,
@@ -303,6 +304,29 @@ test('a late error for one user does not reach the next', async () => {
   await signInGrace(scene)
   late.resolve()
   expect(await failure).toMatchObject(USER_CHANGED)
+})
+
+test('a mutation is never sent after its user has changed, however late that is', async () => {
+  const { authClient } = await signedIn()
+  const { dispatch, getState } = authClient[clientSession]
+  const sent: [before: number, at: number][] = []
+  for (let microtasks = 0; microtasks < 10; microtasks++) {
+    const before = getState().userChanges
+    const record: TRPCLink<AppRouter> = () => () =>
+      observable((observer) => {
+        sent.push([before, getState().userChanges])
+        observer.complete()
+      })
+    const client = createTRPCClient<AppRouter>({ links: [authLink(authClient), record] })
+    const call = client.write.mutate().catch(() => {})
+    for (let step = 0; step < microtasks; step++) await null
+    const receipt = { userId: 'grace', sessionId: `grace-${microtasks}`, expiresIn: 900 }
+    dispatch({ type: 'received', receipt: { ...receipt, seq: Date.now() + 60_000 + microtasks } })
+    expect(getState().userChanges).toBe(before + 1)
+    await call
+  }
+  expect(sent.length).toBeGreaterThan(0)
+  for (const [before, at] of sent) expect(at).toBe(before)
 })
 
 describe('if new JWTs are repeatedly rejected', () => {
