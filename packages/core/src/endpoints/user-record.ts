@@ -25,9 +25,10 @@ export const userName: z.ZodMiniType<string> = z.string().check(
   z.trim(),
   z.minLength(1),
   z.maxLength(128),
-  z.refine(
-    (name) => !HIDDEN.test(name.replace(JOINER, '')) && !LINK.test(name) && !LINK_IN_CAPITALS.test(name),
-  ),
+  z.refine((name) => {
+    const visible = name.replace(JOINER, '')
+    return !HIDDEN.test(visible) && !LINK.test(visible) && !LINK_IN_CAPITALS.test(visible)
+  }),
 )
 
 /** Control and bidi characters, and those without a width. A variation selector may follow an emoji. */

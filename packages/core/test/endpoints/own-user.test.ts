@@ -170,6 +170,7 @@ describe('POST /update-user', () => {
       'Ada (evil.io/reset)',
       'ada@example.com',
       'президент.рф',
+      'evil.ك\u200Cوم',
       '例え。テスト',
     ].map((name): [object, string[]] => [{ name }, ['name']]),
     [{ name: null }, ['name']],
