@@ -28,8 +28,9 @@ export function createEndpointFetch(
     try {
       const response = await fetch(`${baseUrl}${AUTH_PATH}${route.path}${query && '?'}${query}`, {
         method: route.method,
-        // The target of a redirect must see neither the headers nor the body.
-        redirect: 'error',
+        // The target of a redirect must see neither the headers nor the body. Edge runtimes don't support
+        // `error`.
+        redirect: 'manual',
         credentials: transport.credentials,
         headers: {
           ...transport.headers(true),

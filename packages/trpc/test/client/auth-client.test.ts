@@ -162,7 +162,7 @@ describe('the methods', () => {
     expect(request).toEqual({
       url: `https://app.example.com${AUTH_PATH}${path}`,
       method,
-      redirect: 'error',
+      redirect: 'manual',
       credentials: 'include',
       headers:
         method === 'GET'

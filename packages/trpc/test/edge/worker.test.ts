@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { defineAuthConfig, staticJwks } from '@sallyport/core'
 import { issueJwt, parseSigningKeys } from '@sallyport/core/auth'
 import { createSigningKey } from '@sallyport/core/internal/auth'
-import { Miniflare } from 'miniflare'
+import { Miniflare, type Request as MiniflareRequest } from 'miniflare'
 import { rolldown } from 'rolldown'
 import { afterAll, expect, test } from 'vitest'
 import type { StoredSession } from './app.ts'
@@ -16,7 +16,14 @@ const config = defineAuthConfig({ baseUrl, jwks: staticJwks(jwks) })
 const build = await rolldown({ input: fileURLToPath(new URL('./worker.ts', import.meta.url)) })
 const { output } = await build.generate({ format: 'esm', codeSplitting: false })
 await build.close()
-const worker = new Miniflare({ modules: true, script: output[0].code, compatibilityDate: '2026-07-01' })
+const worker = new Miniflare({
+  modules: true,
+  script: output[0].code,
+  compatibilityDate: '2026-07-01',
+  /** The auth server. */
+  outboundService: ({ url, headers }: MiniflareRequest) =>
+    Response.json({ url, cookie: headers.get('cookie') }),
+})
 afterAll(() => worker.dispose())
 const url = await worker.ready
 
@@ -76,4 +83,9 @@ test('in a Worker, a lookup that hangs is 503, although the timers of an earlier
 test('in a Worker, a module can create a client', async () => {
   const response = await fetch(new URL('/client', url))
   expect(await response.json()).toMatchObject({ status: 'loading' })
+})
+
+test("in a Worker, the client of a page calls an endpoint with the page's cookies", async () => {
+  const response = await fetch(new URL('/page', url), { headers: { cookie: 'a=b' } })
+  expect(await response.json()).toEqual({ url: `${baseUrl}/api/auth/session`, cookie: 'a=b' })
 })

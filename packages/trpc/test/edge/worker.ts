@@ -5,6 +5,8 @@ import { createApp, type Settings } from './app.ts'
 // As the modules of a page do: outside of a request, workerd allows neither timers nor an `AbortController`.
 const client = createAuthClient({ baseUrl: 'https://app.example.com' })
 
+type Api = { getSession(): Promise<object> }
+
 let app: ReturnType<typeof createApp>
 let sessions: Settings['sessions']
 
@@ -16,7 +18,10 @@ export default {
       sessions = settings.sessions
       app = createApp({ ...settings, now: Date.now })
     } else if (pathname === '/client') return Response.json(await client.refresh())
-    else if (pathname === '/delete') sessions.splice(0)
+    else if (pathname === '/page') {
+      const { api } = createAuthClient<Api>({ baseUrl: 'https://app.example.com', headers: request.headers })
+      return Response.json(await api.getSession())
+    } else if (pathname === '/delete') sessions.splice(0)
     else return app.fetch(pathname.slice(1), { method: 'GET', headers: Object.fromEntries(request.headers) })
     return new Response()
   },
