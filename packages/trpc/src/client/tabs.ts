@@ -38,7 +38,6 @@ export function connectTabs(name: string): Tabs {
       return done
     },
   }
-  // A browser's worker shares the cookies of its pages.
   if (isOnServer()) return tab
   try {
     // A browser denies channels to a page without cookies.
