@@ -67,9 +67,12 @@ interface PageTiming extends PerformanceNavigationTiming {
 export function hydrate(rendered: HydrationState | undefined): SessionState {
   const { status = 'loading', userId = null, sessionId = null, reason }: Rendered = rendered ?? {}
   const page = performance.getEntriesByType?.('navigation')[0] as PageTiming | undefined
-  // The JWT that the page came with is as old as the first byte of the page.
-  const seq = Date.now() - (page ? performance.now() - page.responseStart : 0)
-  const held = rendered?.status === 'authenticated' ? hold({ ...rendered, seq }) : null
+  // The JWT that the page came with is as old as the first byte of the page. Without one, this must not read
+  // the clock: Next.js rejects that in a static page.
+  const held =
+    rendered?.status === 'authenticated'
+      ? hold({ ...rendered, seq: Date.now() - (page ? performance.now() - page.responseStart : 0) })
+      : null
   return {
     shown: {
       status,

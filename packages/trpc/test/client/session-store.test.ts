@@ -50,6 +50,15 @@ describe('a function that returns the rendered state', () => {
   })
 })
 
+test('without a JWT, the first state is created without a clock, which Next.js would reject in a static page', () => {
+  const clocks = [vi.spyOn(Date, 'now'), vi.spyOn(performance, 'now')]
+  open({ isServer: true, hydrate: () => undefined }).client.getServerState()
+  open({ isServer: true, hydrate: { status: 'unauthenticated' } })
+  open({ isServer: true })
+  for (const clock of clocks) expect(clock).not.toHaveBeenCalled()
+  vi.restoreAllMocks()
+})
+
 describe('onUserChange', () => {
   test('is called once for each change, before listeners, and sees the new user', async () => {
     const calls: string[] = []
