@@ -94,6 +94,26 @@ describe('the tabs of a browser', () => {
     expect(server.count(TOKEN)).toBe(1)
   })
 
+  test('follow a sign-in after the clock was set back, although their JWT seems newer', async () => {
+    const { baseUrl, server, clients } = openTabs(1)
+    server.answer(TOKEN, () => tokens())
+    await eventually(() => expect(clients[0]?.getState().status).toBe('authenticated'))
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000)
+    const page = createAuthClient<Api>({
+      baseUrl,
+      fetch: server.fetch,
+      hydrate: { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 },
+    })
+    onTestFinished(page.subscribe(() => {}))
+    await soon()
+    clock.mockRestore()
+    for (const path of [TOKEN, '/sign-in/email'])
+      server.answer(path, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    await clients[0]?.api.signInEmail({ email: 'grace' })
+    await eventually(() => expect(page.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
+    expect(server.count(TOKEN)).toBe(2)
+  })
+
   test('sign in and out together', async () => {
     const { server, clients, states } = openTabs(3)
     server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
@@ -471,7 +491,11 @@ describe('a message of another tab', () => {
     const { server, clients, states } = openTabs(2)
     server.answer(TOKEN, () => tokens())
     await eventually(() => expect(states()).toSatisfy(everyone('authenticated')))
-    server.answer('/sign-in/email', () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
+    const asGrace = () => tokens({ userId: 'grace', sessionId: 'grace-1' })
+    server.answer('/sign-in/email', () => {
+      server.answer(TOKEN, asGrace)
+      return asGrace()
+    })
     await Promise.all([clients[0]?.refresh(), clients[1]?.api.signInEmail({ email: 'grace' })])
     await eventually(() => expect(states().map(({ userId }) => userId)).toEqual(['grace', 'grace']))
   })
