@@ -81,8 +81,10 @@ describe('docs/errors.md', () => {
     const codes = [...messages.matchAll(/^ {2}(\w+):/gm)].map(([, code = '']) => code)
     const popup = read('packages/trpc/src/client/open-popup.ts')
     const ofPopup = [...popup.matchAll(/ error\('(\w+)'/g)].map(([, code = '']) => code)
+    const bearer = read('packages/trpc/src/client/transport.ts')
+    const ofBearer = [...bearer.matchAll(/ code: '(\w+)'/g)].map(([, code = '']) => code)
     const ofServer = { ...REASONS, ...oauth({ providers: {} }).reasons }
-    const own = [...codes, ...ofPopup].filter((code) => !(code in ofServer)).toSorted()
+    const own = [...codes, ...ofPopup, ...ofBearer].filter((code) => !(code in ofServer)).toSorted()
     expect(own.length).toBeGreaterThan(0)
     const listed = rows(section('## Client codes')).map(([code]) => code)
     expect(listed.toSorted()).toEqual(own)

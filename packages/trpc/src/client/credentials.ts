@@ -55,7 +55,7 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
     if (message.receipt) {
       if (receipt && (status !== 'signing-out' || sessionId)) store.dispatch({ ...message, receipt })
       // If the clock was set back, the JWT of the current session may seem older than one of the former.
-      if (receipt?.sessionId !== store.get().shown.sessionId) refresh()
+      if (sessionId && receipt?.sessionId !== store.get().shown.sessionId) refresh()
     } else if (message.sessionId === null) refresh()
     else if (message.sessionId === sessionId)
       store.dispatch({ ...message, error: new AuthClientError(message.error.status, message.error) })
