@@ -37,7 +37,7 @@ export async function sendCall(call: Call, op: Operation, intercept: Intercept):
       next(envelope) {
         if (isDone || call.isAbandoned()) return
         const intercepted = intercept(envelope)
-        const { data }: { type?: string; data?: unknown } = envelope.result
+        const { data }: { data?: unknown } = envelope.result
         const isStream = Symbol.asyncIterator in Object(data)
         const guarded = isStream
           ? { ...envelope, result: { data: guardStream(data as AsyncIterable<unknown>, call) } }

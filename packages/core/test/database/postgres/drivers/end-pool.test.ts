@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openPostgresStore } from '@sallyport/core/postgres'
-import { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { pgPoolDriver } from '../../../../src/database/postgres/drivers/pg-driver.ts'
 import { postgresKind } from '../../../support/database-kinds.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { PATIENT, testPostgres } from '../../../support/postgres.ts'
@@ -47,6 +48,33 @@ test("the app's pool ends while the connection that listens is opening", async (
   opened.resolve()
   await ended
   expect(pool.totalCount).toBe(0)
+})
+
+/** As in Neon's driver, which doesn't tell whether a transaction is open. */
+class SilentClient extends Client {
+  override getTransactionStatus = undefined as never
+}
+
+test.each([
+  ['reports it', Client],
+  ["doesn't report it", SilentClient],
+])('a connection whose transaction was abandoned is closed, if the driver %s', async (_, Client) => {
+  const { url } = await create()
+  const pool = new Pool({ connectionString: url, Client })
+  onTestFinished(() => pool.end())
+  const driver = pgPoolDriver(pool)
+  const text = 'select pg_backend_pid() as pid'
+  const run = async (...before: string[]) => {
+    const { query, release } = await driver.connect()
+    for (const text of before) await query({ text, values: [] })
+    const { rows } = await query<{ pid: number }>({ text, values: [] })
+    release()
+    return rows[0]?.pid
+  }
+  const first = await run()
+  expect(await run('begin', 'rollback')).toBe(first)
+  expect(await run('begin')).toBe(first)
+  expect(await run()).not.toBe(first)
 })
 
 test('a process that opened a URL exits without closing the database, once its statements have ended', async () => {
