@@ -9,11 +9,13 @@ export type Attempts = readonly (readonly [key: string, limit: RateLimit])[]
 export type GiveBack = () => Promise<void>
 
 /** Consumes attempts. Returns a function that gives them back. @throws AuthError `RATE_LIMITED` */
-export async function consume({ limit, giveBack }: EndpointContext, attempts: Attempts): Promise<GiveBack> {
-  for (const attempt of attempts) await limit(...attempt)
-  return async () => {
-    for (const attempt of attempts) await giveBack(...attempt)
-  }
+export async function consume(context: EndpointContext, attempts: Attempts): Promise<GiveBack> {
+  for (const attempt of attempts) await context.limit(...attempt)
+  return () => giveBackAll(context, attempts)
+}
+
+async function giveBackAll({ giveBack }: EndpointContext, attempts: Attempts): Promise<void> {
+  for (const attempt of attempts) await giveBack(...attempt)
 }
 
 /** Returns the attempts of the client's address, for one purpose. */
@@ -35,10 +37,10 @@ export async function limitAddress(
 }
 
 /** Gives back one request that {@link limitAddress} has counted, since many people can share an address. */
-export async function giveBackAddress(
+export function giveBackAddress(
   context: EndpointContext,
   purpose: string,
   perClient: RateLimit,
 ): Promise<void> {
-  for (const attempt of addressAttempts(context, purpose, perClient)) await context.giveBack(...attempt)
+  return giveBackAll(context, addressAttempts(context, purpose, perClient))
 }
