@@ -313,6 +313,8 @@ describe('after the process was frozen', () => {
 
   test('while it connected, the failure of that connection is no outage', async () => {
     const { find, proxy } = await open()
+    // Attempts pause after one that was cut while it connected.
+    vi.useFakeTimers({ toFake: ['Date'], shouldAdvanceTime: true })
     const before = proxy.attempts
     proxy.pauseAnswers()
     proxy.cut()

@@ -15,17 +15,17 @@ export function connectionAttempts(
   const limit = pLimit(concurrency)
   let failures = 0
   let failed: { readonly error: unknown; readonly at: number; readonly pauseMs: number } | null = null
-  /** Of the attempt that others wait for. */
-  let running: FreezeWatch | null = null
+  /** Of the attempts that others may wait for. */
+  const running = new Set<FreezeWatch>()
 
   return (attempt) => {
     // An attempt from before a freeze may take until its timeout.
-    if (running?.wasFrozen()) limit.concurrency = concurrency
+    if ([...running].some((freezes) => freezes.wasFrozen())) limit.concurrency = concurrency
     return limit(async () => {
       const age = Date.now() - (failed?.at ?? 0)
       if (failed !== null && age >= 0 && age < failed.pauseMs) throw failed.error
       const freezes = watchFreezes()
-      running = freezes
+      running.add(freezes)
       try {
         const result = await attempt()
         failures = 0
@@ -40,7 +40,7 @@ export function connectionAttempts(
         throw error
       } finally {
         freezes.stop()
-        running = null
+        running.delete(freezes)
       }
     })
   }

@@ -18,3 +18,11 @@ test('in an outage, an attempt waits for the one before, but not for one from be
   expect(await attempt(async () => 'connected')).toBe('connected')
   expect(waiting).toHaveBeenCalledOnce()
 })
+
+test('after a freeze, nothing waits for an attempt beside which another one failed', async () => {
+  const attempt = connectionAttempts(2)
+  void attempt(() => new Promise(() => {}))
+  await expect(attempt(() => Promise.reject(new Error('down')))).rejects.toThrow('down')
+  vi.setSystemTime(Date.now() + 60_000)
+  expect(await attempt(async () => 'connected')).toBe('connected')
+})
