@@ -20,6 +20,11 @@ export async function checkMapping(
 ): Promise<void> {
   requireKnownColumns(mapping, columns)
   const { dates } = namesOf(engine, mapping)
+  // Drizzle calls numbers in SQLite so.
+  if (engine === 'sqlite' && dates.startsWith('timestamp'))
+    throw new ConfigurationError(
+      `mapping: SQLite has no type ${dates}. Set mapping.dates to iso, seconds, or milliseconds.`,
+    )
   const { session, user } = sessionSql(engine, mapping, columns)
   const ids = [`s.${session.id}`, `s.${session.userId}`, `u.${user.id}`]
   // Lookups compare them with text. The plus removes the type of the cast, which a parameter doesn't have.

@@ -290,6 +290,19 @@ test("rejects a missing SQLite file and doesn't create it", async () => {
   expect(existsSync('/nowhere')).toBe(false)
 })
 
+test.each(['timestamp', 'timestamptz'] as const)(
+  'SQLite has no %s, so the error names the setting',
+  async (dates) => {
+    const database = await sqlite.create()
+    await database.run('create table user (id); create table session (id, userId, expiresAt)')
+    await expect(database.openStore({ dates })).rejects.toThrow(
+      new ConfigurationError(
+        `mapping: SQLite has no type ${dates}. Set mapping.dates to iso, seconds, or milliseconds.`,
+      ),
+    )
+  },
+)
+
 test.each(['view', 'materialized view'])('a %s is mapped without triggers, with a warning', async (type) => {
   const database = await postgres.create()
   await database.run(`
