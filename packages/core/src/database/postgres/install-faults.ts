@@ -35,7 +35,8 @@ export async function explain(db: AuthKysely, { fault, ...needed }: Fault): Prom
       if (state === TRANSACTION_ABORTED && grants.length === 0) return null
       const next =
         grants.length === 0 ? 'Start it once as the owner of the schema.' : `Run: ${grants.join('; ')};`
-      const changes = needed.migrated === undefined ? 'create' : 'create or change the tables of users, or'
+      const changes =
+        needed.migrated === undefined ? 'create' : 'use, create, or change the tables of users, or'
       return `The role may not ${changes} the tables and triggers of the schema ${needed.schema}. ${next}`
     }
     default:
@@ -55,32 +56,36 @@ export async function toGrantError(
   return problem === null ? error : new ConfigurationError(problem, { cause: error })
 }
 
-/** Returns the statements that give the current role the rights to create and change what is needed. */
+/**
+ * Returns the statements that give the current role the rights to create and change what is needed. If it may
+ * not even use what exists, returns only those for that: another role may have migrated our tables.
+ */
 async function missingGrants(db: AuthKysely, { schema, tables, migrated = [] }: Needed): Promise<string[]> {
-  const { rows } = await sql<{ text: string }>`
-    select format('grant create on database %I to %I', current_database(), current_user) as text
+  const { rows } = await sql<{ text: string; isUse: boolean }>`
+    select format('grant create on database %I to %I', current_database(), current_user) as text, false as "isUse"
       where not has_database_privilege(current_database(), 'create')
         and not exists (select from pg_namespace where nspname = ${schema})
     union all
-    select format('grant usage, create on schema %I to %I', nspname, current_user) from pg_namespace
-      where nspname = ${schema}
-        and not (has_schema_privilege(oid, 'usage') and has_schema_privilege(oid, 'create'))
+    select format('grant %s on schema %I to %I', privilege, nspname, current_user), privilege = 'usage'
+      from pg_namespace, unnest(array['usage', 'create']) as privilege
+      where nspname = ${schema} and not has_schema_privilege(oid, privilege)
     union all
-    select format('grant select, insert, update, delete on all tables in schema %I to %I', nspname, current_user)
+    select format('grant select, insert, update, delete on all tables in schema %I to %I', nspname, current_user), true
       from pg_namespace n where nspname = ${schema} and exists (
         select from pg_class c where relnamespace = n.oid and relkind = 'r' and not (
           has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
           and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete')))
     union all
-    select format('grant create on schema %I to %I', current_schema(), current_user)
+    select format('grant create on schema %I to %I', current_schema(), current_user), false
       where ${migrated.length > 0} and not has_schema_privilege(current_schema(), 'create')
     union all
-    select format('alter table %s owner to %I', name, current_user)
+    select format('alter table %s owner to %I', name, current_user), false
       from json_array_elements_text(${JSON.stringify(migrated)}::json) as given (name)
       join pg_class c on c.oid = to_regclass(name) and not pg_has_role(c.relowner, 'usage')
     union all
-    select format('grant trigger on %s to %I', name, current_user)
+    select format('grant trigger on %s to %I', name, current_user), false
       from json_array_elements_text(${JSON.stringify(tables)}::json) as given (name)
       where not has_table_privilege(to_regclass(name), 'trigger')`.execute(db)
-  return rows.map(({ text }) => text)
+  const uses = rows.filter(({ isUse }) => isUse)
+  return (migrated.length > 0 && uses.length > 0 ? uses : rows).map(({ text }) => text)
 }

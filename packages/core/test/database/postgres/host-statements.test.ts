@@ -435,4 +435,22 @@ describe('without the rights to create our schema', () => {
     await app.run('alter table "session" owner to guest_tables')
     expect(await missing(added)).toEqual([])
   })
+
+  test('a role that only lacks the rights to use what another role has migrated is not told to own it', async () => {
+    const app = await kind.create()
+    await (await openPostgres(app.url, PATIENT)).close()
+    await app.run(`create role guest_migrated login password 'secret';
+      grant select, insert, update, delete on all tables in schema public to guest_migrated`)
+    const url = new URL(app.url)
+    url.username = 'guest_migrated'
+    url.password = 'secret'
+    const grants = [
+      'grant usage on schema sallyport to guest_migrated',
+      'grant select, insert, update, delete on all tables in schema sallyport to guest_migrated',
+    ]
+    const opening = openPostgres(url.href, PATIENT)
+    await expect(opening).rejects.toThrow(`Run: ${grants.join('; ')};`)
+    for (const grant of grants) await app.run(grant)
+    await (await openPostgres(url.href, PATIENT)).close()
+  })
 })
