@@ -63,12 +63,13 @@ export async function findOrCreateAccount(
   if (email === null || !person.emailVerified) throw oauthError('PROVIDER_EMAIL_UNVERIFIED')
   const found = await trx.selectFrom('user').select('id').where('email', '=', email).executeTakeFirst()
   if (found !== undefined) {
-    // The sign-in of a banned user fails, so it links nothing.
-    await lockValidUser(trx, found.id, now)
+    await lockUsers(trx, [found.id])
     // Before the lock, another browser of this person may have signed in.
     const linked = await find()
     if (linked !== undefined) return linked
     await requireSamePerson(trx, { userId: found.id, email, provider, secondFactors })
+    // The sign-in of a banned user fails, so it links nothing. Only that user may learn of the ban.
+    await lockValidUser(trx, found.id, now)
     const account = { userId: found.id, person, provider, now }
     return { ...(await insertAccount(trx, record, account)), isLinked: true }
   }

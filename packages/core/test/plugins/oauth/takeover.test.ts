@@ -117,10 +117,17 @@ describe('a first sign-in with the email of a user', () => {
     expect(await accounts.execute()).toEqual([{ providerId: 'credential' }])
   })
 
-  test('is rejected at a provider whose customers can set any email', async () => {
-    await createVerifiedUser(ada.email)
-    expect((await browser.go('signInOauth', at('company'))).page).toBe(EXISTS)
-  })
+  test.each([
+    { who: 'valid', banned: false },
+    { who: 'banned', banned: true },
+  ])(
+    'is rejected in the same way for a $who user at a provider whose customers can set any email',
+    async ({ banned }) => {
+      const userId = await createVerifiedUser(ada.email)
+      await auth.db.updateTable('user').set({ banned }).where('id', '=', userId).execute()
+      expect((await browser.go('signInOauth', at('company'))).page).toBe(EXISTS)
+    },
+  )
 
   test('does not enter an account that was registered by such a provider, until the owner takes it', async () => {
     const attacker = open()
