@@ -2,10 +2,11 @@ import type { AuthKysely } from '../database/schema/kysely-tables.ts'
 import { createSession, type NewSessionOptions } from '../lifecycle/create-session.ts'
 import { prepareTokens, type TokenResult } from '../lifecycle/prepare-tokens.ts'
 import { isEndpointError } from '../protocol/endpoint-error.ts'
-import { AuthError, isAuthError } from '../protocol/errors.ts'
+import { AuthError } from '../protocol/errors.ts'
 import { SECOND_FACTORS } from '../session/authentication-methods.ts'
 import { isKnownBrowser, rememberBrowser } from './browser-memory.ts'
 import type { EndpointContext } from './endpoint.ts'
+import { recordBan } from './record-ban.ts'
 import { consumeChallenge, createChallenge, type OpenChallenge } from './sign-in-challenge.ts'
 
 export interface SignInOptions extends Pick<NewSessionOptions, 'acr' | 'amr' | 'authorize' | 'rememberMe'> {
@@ -22,14 +23,7 @@ export function beginSession(
   context: EndpointContext,
   options: SignInOptions = {},
 ): Promise<TokenResult> {
-  const { change, config, address } = context
-  return begin(userId, context, options).catch(async (error: unknown) => {
-    if (isAuthError(error) && error.reason === 'ACCOUNT_BANNED') {
-      const failure = { at: config.now(), userId, reason: error.reason, address } as const
-      await change(async (_trx, record) => record({ type: 'sign-in.failed', ...failure }))
-    }
-    throw error
-  })
+  return begin(userId, context, options).catch(recordBan(async () => userId, context))
 }
 
 async function begin(

@@ -3,8 +3,10 @@ import type { AuthTransaction } from '../../database/session-database.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
+import { recordBan } from '../../endpoints/record-ban.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { findUser } from '../email-user.ts'
 import { giveBackAttempt } from './attempts.ts'
 import { claimAccount } from './claim-account.ts'
 import { clearBindingCookie, type EmailProof, proofFields, proveMailbox } from './pending-code.ts'
@@ -30,7 +32,9 @@ export function signInEmailCode(settings: Settings): Endpoint<SignInEmailCodeInp
     output: tokens,
     async run({ rememberMe, ...proof }, context) {
       const { email, ...request } = await proveMailbox(proof, context, settings)
-      const { userId, isNew } = await claimAccount(email, context, settings)
+      const findUserId = async () => (await findUser(context.database.db, { email }))?.id ?? null
+      const claiming = claimAccount(email, context, settings)
+      const { userId, isNew } = await claiming.catch(recordBan(findUserId, context))
       // A sign-up uses up the limit, so an address can't create accounts without end.
       if (!isNew) await giveBackAttempt(request, context, settings.limits)
       const { body, cookies } = await beginSession(userId, context, {

@@ -1,6 +1,7 @@
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import { beginSession } from '../../endpoints/issue-tokens.ts'
+import { recordBan } from '../../endpoints/record-ban.ts'
 import { renewSession } from '../../endpoints/renew-session.ts'
 import { requireSecondFactor } from '../../endpoints/require-second-factor.ts'
 import { AuthError } from '../../protocol/errors.ts'
@@ -53,12 +54,13 @@ async function signIn(proof: Proof, { flow, provider, context, settings }: Finis
   const newUserId = crypto.randomUUID()
   const findUserId = async () => (await findUser(database.db, { person, provider })) ?? newUserId
   const storeTokens = await encryptTokensOf(tokens, { provider, context, findUserId })
-  const account = await context.change(async (trx, record) => {
+  const signingIn = context.change(async (trx, record) => {
     const found = await findOrCreateAccount(trx, record, { person, provider, secondFactors, newUserId, now })
     await lockAccount(trx, found)
     await storeTokens(found, trx)
     return found
   })
+  const account = await signingIn.catch(recordBan(findUserId, context))
   const { userId } = account
   if (account.isLinked)
     sendNotice({ kind: 'account-linked', provider: provider.id }, { userId, context, settings })

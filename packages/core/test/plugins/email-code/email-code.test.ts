@@ -299,7 +299,7 @@ describe('the first code of an unverified account', () => {
     expect((await open().call('verifyEmail', { token })).status).toBe('400 LINK_INVALID')
   })
 
-  test('of a banned user changes nothing', async () => {
+  test('of a banned user changes nothing, and is recorded', async () => {
     const { userId, email } = await auth.createUser()
     const browser = open()
     await browser.call('requestEmailCode', { email })
@@ -309,6 +309,8 @@ describe('the first code of an unverified account', () => {
     const before = await rows()
     expect((await browser.call('signInEmailCode', { code })).status).toBe('403 ACCOUNT_BANNED')
     expect(await rows()).toEqual(before)
+    const rejection = { type: 'sign-in.failed', reason: 'ACCOUNT_BANNED', address: '203.0.113.7' }
+    expect((await readAudit(auth, userId)).at(-1)).toMatchObject(rejection)
   })
 
   test('leaves a verified account its password and its sessions', async () => {

@@ -109,12 +109,14 @@ describe('a first sign-in with the email of a user', () => {
     },
   )
 
-  test('links nothing to a banned user', async () => {
+  test('links nothing to a banned user, and is recorded', async () => {
     const userId = await createVerifiedUser(ada.email)
     await auth.db.updateTable('user').set({ banned: true }).where('id', '=', userId).execute()
     expect((await browser.go('signInOauth')).page).toBe('/sign-in?error=ACCOUNT_BANNED')
     const accounts = auth.db.selectFrom('account').select('providerId').where('userId', '=', userId)
     expect(await accounts.execute()).toEqual([{ providerId: 'credential' }])
+    const rejection = { type: 'sign-in.failed', reason: 'ACCOUNT_BANNED', address: '203.0.113.7' }
+    expect((await readAudit(auth, userId)).at(-1)).toMatchObject(rejection)
   })
 
   test.each([
