@@ -70,10 +70,11 @@ export function addUserCommands(program: Command): void {
         })
         print(
           list,
-          users.map(({ id, email, name, role, banned, banExpires, createdAt }) => {
+          users.map(({ id, email, emailVerified, name, role, banned, banExpires, createdAt }) => {
             const ban = { banned: Boolean(banned), banExpires: toNullableDate(banExpires) }
             const state = isBanned(ban, now) ? 'banned' : 'active'
-            return { id, email, name, role, state, created: toIso(createdAt) }
+            const verified = emailVerified ? 'yes' : 'no'
+            return { id, email, verified, name, role, state, created: toIso(createdAt) }
           }),
         )
       }),

@@ -256,13 +256,18 @@ describe('sallyport user promote and list', () => {
     const { db, user } = await userOf(app, 'grace@example.com')
     const { id, email, name, role, createdAt } = user
     const created = new Date(createdAt).toISOString()
-    expect(JSON.parse(listed.stdout)).toEqual([{ id, email, name, role, state: 'active', created }])
+    const listedUser = { id, email, verified: 'no', name, role, state: 'active', created }
+    expect(JSON.parse(listed.stdout)).toEqual([listedUser])
+    await db.updateTable('user').set({ emailVerified: true }).where('id', '=', id).execute()
+    const verified = await runByUrl(app, ['user', 'list', '--search', 'grace', '--json'])
+    expect(JSON.parse(verified.stdout)).toEqual([{ ...listedUser, verified: 'yes' }])
     const reads = db.selectFrom('sallyport.audit').select(['type', 'actorId', 'detail'])
     expect(await reads.where('type', '=', 'admin.users-listed').execute()).toEqual([
       { type: 'admin.users-listed', actorId: 'cli', detail: '{"search":"GRACE"}' },
+      { type: 'admin.users-listed', actorId: 'cli', detail: '{"search":"grace"}' },
     ])
     expect((await runByUrl(app, ['user', 'list'])).stdout.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^id +email +name +role +state +created$/),
+      expect.stringMatching(/^id +email +verified +name +role +state +created$/),
       expect.stringContaining('grace@example.com'),
       expect.stringContaining('ada@example.com'),
     ])
