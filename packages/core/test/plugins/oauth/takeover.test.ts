@@ -146,6 +146,26 @@ describe('a first sign-in with the email of a user', () => {
     expect((await browser.call('getSession')).body.user).toMatchObject({ id: userId, emailVerified: true })
   })
 
+  test('leaves an account with the factor of a stranger once an admin has reset it, and then the owner', async () => {
+    const attacker = open()
+    await attacker.go('signInOauth', at('company'))
+    const { id: userId } = (await attacker.call('getSession')).body.user
+    await insertTotp(auth, [userId])
+    const reset = async () => {
+      const token = await insertLink(auth, { kind: 'reset-password', userId, email: ada.email })
+      return (await browser.call('resetPassword', { token, newPassword: TEST_PASSWORD })).status
+    }
+    expect(await reset()).toBe('200')
+
+    const admin = open()
+    admin.cookie = (await auth.signIn({ role: 'admin' })).cookie
+    expect((await admin.call('resetUserFactors', { userId, reason: 'a stranger' })).status).toBe('200')
+    expect((await attacker.go('signInOauth', at('company'))).page).toBe('/home')
+    expect(await reset()).toBe('200')
+    expect((await attacker.call('getSession')).status).toBe('401 SESSION_NOT_FOUND')
+    expect((await attacker.go('signInOauth', at('company'))).page).toBe(EXISTS)
+  })
+
   test('does not enter the account of the former owner of a recycled address', async () => {
     await browser.go('signInOauth')
     acme.person = { ...newPerson(), email: ada.email }
