@@ -7,6 +7,7 @@ import { toIso } from '../../session/session-row.ts'
 import { type PageOutput, readPage } from '../pagination.ts'
 import { endInvitations } from './invitations.ts'
 import {
+  findInvitedEmail,
   findMembership,
   lockMembership,
   lockOrganizations,
@@ -86,7 +87,10 @@ export function setMemberRole({ roles }: Settings): Endpoint<SetMemberRoleInput,
 /** With the caller's `userId`, they leave. */
 export type RemoveMemberInput = { organizationId: string; userId: string }
 
-/** Ends a membership, with the invitations that the member sent. Their sessions leave the organization. */
+/**
+ * Ends a membership, with the invitations that the member sent, and those to a removed member that the caller
+ * may cancel. Their sessions leave the organization.
+ */
 export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> = defineEndpoint({
   ...ENDPOINTS.removeMember,
   caller: 'user',
@@ -104,6 +108,13 @@ export const removeMember: Endpoint<RemoveMemberInput, SuccessResponse, false> =
       const db = withOwnTables(trx)
       const sent = db.deleteFrom('invitation').where('memberId', '=', memberId)
       await endInvitations(sent, record, { actorId: callerId, at })
+      // Otherwise, a removed member who has changed their email could come back.
+      const email = isOwn ? undefined : await findInvitedEmail(trx, userId)
+      if (email !== undefined) {
+        const received = db.deleteFrom('invitation').where(({ and }) => and({ organizationId, email }))
+        const managed = received.$if(caller.role !== OWNER, (some) => some.where('role', '!=', OWNER))
+        await endInvitations(managed, record, { actorId: callerId, at })
+      }
       await db.deleteFrom('member').where('id', '=', memberId).execute()
       const detail = { organizationId }
       const actorId = isOwn ? null : callerId

@@ -1,10 +1,12 @@
 import type { SelectQueryBuilder } from 'kysely'
+import * as z from 'zod/mini'
 import type { AuthKysely, AuthTables } from '../../database/schema/kysely-tables.ts'
 import type { AuthTransaction } from '../../database/session-database.ts'
 import type { AuthorizedContext } from '../../endpoints/endpoint.ts'
 import type { OrganizationResponse } from '../../protocol.ts'
 import { denial } from '../../session/report-denial.ts'
 import { toIso } from '../../session/session-row.ts'
+import { emailAddress } from '../internal.ts'
 import { organizationError } from './settings.ts'
 import { withOwnTables } from './tables.ts'
 
@@ -77,6 +79,12 @@ function selectMember(db: AuthKysely, { organizationId, userId }: MembershipKey)
 export async function findRole(db: AuthKysely, key: MembershipKey): Promise<string | null> {
   const found = await selectMember(db, key).executeTakeFirst()
   return found?.role ?? null
+}
+
+/** Returns the email of a locked user as invitations have it; undefined if no invitation can. */
+export async function findInvitedEmail(trx: AuthTransaction, userId: string): Promise<string | undefined> {
+  const user = await trx.selectFrom('user').select('email').where('id', '=', userId).executeTakeFirst()
+  return z.safeParse(emailAddress, user?.email).data
 }
 
 type Member = { id: string; role: string }

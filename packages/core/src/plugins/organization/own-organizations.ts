@@ -5,8 +5,8 @@ import { id, oneTimeToken } from '../../endpoints/plain-schemas.ts'
 import { type ActiveOrganizationResponse, ENDPOINTS, type OrganizationResponse } from '../../protocol.ts'
 import { hashSecret } from '../../session/secret.ts'
 import { toIso } from '../../session/session-row.ts'
-import { emailAddress } from '../internal.ts'
 import {
+  findInvitedEmail,
   findMembership,
   findRole,
   joinOrganization,
@@ -126,8 +126,7 @@ async function findInvitation(trx: AuthTransaction, { tokenHash, userId, now }: 
   if (invitation === undefined || !mayManage(invitation.senderRole, invitation.role))
     throw organizationError('INVITATION_INVALID')
   // Read from the locked row: the email may have changed since the caller was authenticated.
-  const user = await db.selectFrom('user').select('email').where('id', '=', userId).executeTakeFirstOrThrow()
-  const { data: email } = z.safeParse(emailAddress, user.email)
-  if (email !== invitation.email) throw organizationError('INVITATION_FOR_ANOTHER')
+  if ((await findInvitedEmail(trx, userId)) !== invitation.email)
+    throw organizationError('INVITATION_FOR_ANOTHER')
   return invitation
 }

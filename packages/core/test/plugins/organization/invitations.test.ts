@@ -224,6 +224,27 @@ describe('an invitation', () => {
   })
 
   test.each([
+    { who: 'was removed by an owner', by: 'owner', role: 'owner', counts: false },
+    { who: 'was removed by an admin', by: 'admin', role: 'member', counts: false },
+    { who: 'was removed by an admin, who may not cancel it', by: 'admin', role: 'owner', counts: true },
+    { who: 'has left', by: 'guest', role: 'member', counts: true },
+  ] as const)('to the new email of a member who $who is valid: $counts', async ({ by, role, counts }) => {
+    const company = await auth.createCompany()
+    const { id, owner } = company
+    const people = { ...company, guest: await auth.createPerson() }
+    const { userId } = people.guest
+    await auth.insertMember(id, userId, 'member')
+    const email = address()
+    const { invitation } = await invite(id, email, owner, role)
+    const { token } = await auth.takeInvitation()
+    await db.updateTable('user').set({ email }).where('id', '=', userId).execute()
+    await api.removeMember({ organizationId: id, userId, request: people[by].request })
+    expect(endedBy(invitation)).toEqual(counts ? [] : [people[by].userId])
+    if (counts) await accept(token, people.guest)
+    else expect(await codeOf(accept(token, people.guest))).toBe('INVITATION_INVALID')
+  })
+
+  test.each([
     { from: 'admin', to: 'member', role: 'member' },
     { from: 'owner', to: 'admin', role: 'owner' },
   ])('to become $role is not valid if its sender was demoted by hand, to $to', async ({ from, to, role }) => {
