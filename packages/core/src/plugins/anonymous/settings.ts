@@ -29,7 +29,8 @@ export interface AnonymousOptions {
   readonly password?: AuthPlugin
   /**
    * Deletes anonymous users this many days after they were created, once they have no session and no way to
-   * sign in. Their rows in the app's tables must have `on delete cascade`. @default never
+   * sign in. Runs after `signInAnonymous`, at most once a minute, for up to 100 users. Their rows in the
+   * app's tables must have `on delete cascade`. @default never
    */
   readonly pruneAfterDays?: number
   readonly limits?: Partial<AnonymousLimits>

@@ -85,11 +85,20 @@ function hasSettings(plugin: AuthPlugin): plugin is AuthPlugin & { settings: Set
 
 /** The rate limits of `emailPassword()`. Successful sign-ins don't use them up. */
 export interface AttemptLimits {
-  /** Passwords for an account: all unknown devices together, and each known one. @default 10 in 15 minutes */
+  /**
+   * Passwords for an account, of all unknown browsers together, and of each known one; of a signed-in user,
+   * per session and network, and five times that per user. @default 10 in 15 minutes
+   */
   readonly account: RateLimit
-  /** Sign-ins and sign-ups per address or IPv6 /64; ten times that per /48. @default 100 in 15 minutes */
+  /**
+   * Sign-ins of unknown browsers, sign-ups, changes of usernames, uses of links, and requests for email, per
+   * address or IPv6 /64; ten times that per /48. @default 100 in 15 minutes
+   */
   readonly address: RateLimit
-  /** Emails to one address, per network, and as many per known device. @default 5 in an hour */
+  /**
+   * Emails that strangers request, per recipient and network; other emails, per browser or user.
+   * @default 5 in an hour
+   */
   readonly email: RateLimit
   /** Emails to one address that unknown devices on all networks request together. @default 20 in an hour */
   readonly mailbox: RateLimit
