@@ -49,7 +49,10 @@ export interface AuthConfigOptions {
    * instead of cookies. Responses to that header have the tokens in their body. @default false
    */
   bearer?: boolean
-  /** Proxies whose `X-Forwarded-For` is read: addresses, ranges, or names such as `loopback`. @default [] */
+  /**
+   * Proxies whose `X-Forwarded-For` is read: addresses, ranges, or names such as `loopback`. `createAuth` and
+   * `createAuthContext` reject any other text. @default []
+   */
   trustedProxies?: readonly string[]
   /** @default 'service' */
   cookiePrefix?: string

@@ -84,7 +84,7 @@ ENDPOINTS satisfies Record<string, Route>
 
 export interface Route {
   readonly method: 'GET' | 'POST'
-  /** Relative to `AUTH_PATH`. */
+  /** Relative to `/api/auth`. */
   readonly path: `/${string}`
 }
 
@@ -222,9 +222,9 @@ export interface TokenResponse {
   expiresAt: string
   userId: string
   sessionId: string
-  /** The JWT; only if the request had `SESSION_HEADER`. */
+  /** The JWT; only if the request had `x-sallyport-session`. */
   token?: string
-  /** A new value of `SESSION_HEADER`; only if the request had that header. */
+  /** A new value of `x-sallyport-session`; only if the request had that header. */
   sessionToken?: string
 }
 

@@ -11,7 +11,7 @@ import type { SessionDatabase } from './session-database.ts'
 
 /** The columns of `session` and `user` that an app adds to ours. */
 export interface ColumnsOptions {
-  /** `authColumns` of `generated/database.ts`, or `columnsOf(definition)`. @default none */
+  /** `authColumns` of `generated/database.ts`, which `sallyport generate` writes. @default none */
   readonly columns?: AddedColumns
   /**
    * If false, the app's tool migrates `user`, `session`, `account`, and the tables of plugins, from the

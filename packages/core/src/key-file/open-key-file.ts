@@ -11,7 +11,7 @@ import { fs, type KeyStore, keyFileStore } from './key-store.ts'
 export interface KeyFileOptions {
   /** The algorithm of the first key, if the file doesn't exist. @default 'Ed25519' */
   algorithm?: Algorithm
-  /** How long a retiring key verifies. @default 900 */
+  /** `jwt.expiresInSeconds`, if you change it. A retiring key verifies for a minute longer. @default 900 */
   jwtLifetimeSeconds?: number
   /** How often to check the file, in milliseconds. @default 500 */
   pollMs?: number

@@ -19,7 +19,7 @@ export interface Authenticated {
 /**
  * Authenticates a request. Step 1 verifies its JWT, without a database. Step 2 reads the session row and
  * decides whether the session is still valid. A step that can't decide throws with 503, never 401.
- * @throws AuthError like {@link identify} and `validateIdentity`
+ * @throws AuthError like {@link identify} and {@link validateSession}
  */
 export async function authenticate(
   request: OriginRequest,

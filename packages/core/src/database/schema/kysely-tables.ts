@@ -90,7 +90,7 @@ export interface RateLimitTable {
   expire: number | null
 }
 
-/** Changes that may have ended sessions, written by triggers of PostgreSQL; see `revocationLogStatements`. */
+/** Changes that may have ended sessions, written by triggers of PostgreSQL. */
 export interface RevocationLogTable {
   /** PostgreSQL returns text, since it may exceed a safe integer. */
   seq: Generated<number | string>
