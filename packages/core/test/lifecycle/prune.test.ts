@@ -253,7 +253,7 @@ describe('in PostgreSQL, without waiting for a transaction of the app, which cou
     expect(await prune(opened, { now: new Date() })).toMatchObject({ session: 3 })
   })
 
-  test('needs no right to update records in audit', async () => {
+  test('needs no right to update records in audit, and none to delete them if they are kept forever', async () => {
     await database.run(`
       create role pruner login password 'pruner';
       grant usage on schema sallyport to pruner;
@@ -265,6 +265,11 @@ describe('in PostgreSQL, without waiting for a transaction of the app, which cou
     onTestFinished(() => warn.mockRestore())
     const pruner = closeLater(await openPostgres(url.href, { ...PATIENT, migrate: false }))
     expect(await prune(pruner, { now: new Date() })).toMatchObject({ 'sallyport.audit': 1 })
+    // As docs/security.md recommends for the role of the app.
+    await database.run('revoke delete on sallyport.audit from pruner')
+    await expect(prune(pruner, { now: new Date() })).rejects.toThrow('permission denied for table audit')
+    const kept = { now: new Date(), auditDays: Number.POSITIVE_INFINITY }
+    expect(await prune(pruner, kept)).toMatchObject({ 'sallyport.rate_limit': 0, 'sallyport.challenge': 0 })
   })
 })
 
