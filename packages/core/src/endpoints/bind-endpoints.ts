@@ -1,5 +1,5 @@
 import type { AnyDatabase } from '../database/database.ts'
-import { columnsOf, unreadColumns } from '../database/schema/columns.ts'
+import { unreadColumns } from '../database/schema/columns.ts'
 import { reportRejected } from '../events/report-failure.ts'
 import type { Identity } from '../jwt/identity.ts'
 import { observed } from '../lifecycle/observed-database.ts'
@@ -54,11 +54,8 @@ export function createEndpointServer(definition: AuthDefinition, database: AnyDa
       'sessionCookie is set, so another library signs users in. Remove it from the configuration of these endpoints.',
     )
   requireSettings(definition)
-  const unread = unreadColumns(columnsOf(definition), database.columns)
-  if (unread.length > 0)
-    throw new ConfigurationError(
-      `The auth definition adds ${unread.join(', ')}, which Step 2 does not read. Run "sallyport generate", and open the database with { columns: authColumns }.`,
-    )
+  const unread = unreadColumns(definition, database.columns)
+  if (unread !== null) throw new ConfigurationError(`${unread.problem} ${unread.fix}`)
   return {
     definition: { ...definition, signingKeys: requireSigningKeys(definition) },
     database: observed(database, definition),

@@ -1,6 +1,6 @@
 import { type Dialect, Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
 import { checkPrimaryRow } from '../../database/postgres/drivers/primary.ts'
-import { columnsOf } from '../../database/schema/columns.ts'
+import { columnsOf, unreadColumns } from '../../database/schema/columns.ts'
 import { expectedOfDatabase } from '../../database/schema/expected.ts'
 import { inspect, type Problem } from '../../database/schema/inspect.ts'
 import { inspectOpened, type Opening } from '../../database/schema/inspect-opened.ts'
@@ -34,7 +34,7 @@ export function checkOpened(path: string, plugins: readonly AuthPlugin[]): Promi
 }
 
 async function inspectOpening(
-  { db, expectedWith, check }: Opening,
+  { db, expectedWith, columns, check }: Opening,
   plugins: readonly AuthPlugin[],
 ): Promise<Problem[]> {
   const tables = await recordTables(plugins, expectedWith({}).internal.engine)
@@ -42,7 +42,8 @@ async function inspectOpening(
   const problems = await inspect(db, expected)
   // It reads the tables of the app, so their columns must exist.
   if (problems.every(({ fix }) => fix !== expected.fix)) await check?.()
-  return problems
+  const unread = columns === undefined ? null : unreadColumns({ plugins }, columns)
+  return unread === null ? problems : [unread, ...problems]
 }
 
 /**

@@ -39,7 +39,7 @@ export async function openPostgres(
     const check = () => checkRowSecurity(connector.driver, lookup)
     const expectedWith = (pluginTables: Tables = {}) =>
       expectedOfDatabase(types, { pluginTables, columns, migrates, names })
-    await offerInspection({ db: kysely, expectedWith, check })
+    await offerInspection({ db: kysely, expectedWith, columns, check })
     const prepared = prepareTables(kysely, types, { columns, migrates, names })
     const migrations = await prepared.catch(async (error: unknown) => {
       throw await toGrantError(kysely, { error, schema: types.schema })

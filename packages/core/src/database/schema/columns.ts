@@ -7,7 +7,7 @@ import {
   storedColumns,
 } from '../../session/added-columns.ts'
 import { changeTables } from './change-tables.ts'
-import { readColumnNames } from './inspect.ts'
+import { type Problem, readColumnNames } from './inspect.ts'
 import type { AuthKysely } from './kysely-tables.ts'
 import type { MigrationDialect } from './migrations.ts'
 
@@ -79,12 +79,21 @@ function declaration({ type, default: value }: ColumnShape, types: MigrationDial
   return sql`${written[type]} not null default ${sql.lit(value)}`
 }
 
-/** Returns the names of declared columns that Step 2 doesn't read the same way, such as `user.locale`. */
-export function unreadColumns(wanted: AddedColumns, read: AddedColumns): string[] {
+/** Returns what is wrong if Step 2 doesn't read the columns of a definition as it declares them. */
+export function unreadColumns(
+  definition: { readonly plugins: readonly AuthPlugin[] },
+  read: AddedColumns,
+): Problem | null {
+  const wanted = columnsOf(definition)
   const howToRead = ({ type, from }: Partial<SessionColumnShape> = {}) => JSON.stringify([type, from])
-  return (['user', 'session'] as const).flatMap((table) =>
+  const unread = (['user', 'session'] as const).flatMap((table) =>
     Object.entries(wanted[table])
       .filter(([name, shape]) => howToRead(read[table][name]) !== howToRead(shape))
       .map(([name]) => `${table}.${name}`),
   )
+  if (unread.length === 0) return null
+  return {
+    problem: `The auth definition adds ${unread.join(', ')}, which Step 2 does not read.`,
+    fix: 'Run "sallyport generate", and open the database with { columns: authColumns }.',
+  }
 }

@@ -1,3 +1,4 @@
+import type { AddedColumns } from '../../session/added-columns.ts'
 import type { Expected } from './inspect.ts'
 import type { AuthKysely } from './kysely-tables.ts'
 import type { Tables } from './table.ts'
@@ -7,6 +8,8 @@ export interface Opening {
   readonly db: AuthKysely
   /** Returns what it must have. The tables of plugins belong to it if our endpoints run on it. */
   expectedWith(pluginTables: Tables): Expected
+  /** The added columns that Step 2 reads. Absent if another library owns the tables. */
+  readonly columns?: AddedColumns
   /** Checks what the catalog doesn't say, such as the encoding of dates. */
   check?(): Promise<void>
 }

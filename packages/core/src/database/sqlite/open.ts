@@ -51,7 +51,7 @@ export async function openSqlite(
     const { kysely, driver } = node
     const expectedWith = (pluginTables: Tables = {}) =>
       expectedOfDatabase(sqliteTypes, { pluginTables, columns, migrates, names })
-    await offerInspection({ db: kysely, expectedWith })
+    await offerInspection({ db: kysely, expectedWith, columns })
     const migrations = await prepareTables(kysely, sqliteTypes, { columns, migrates, names })
     const sql = sessionSql('sqlite', mapping, columns)
     const passMs = migrates ? PASS_MS.own : PASS_MS.mapped

@@ -1,3 +1,4 @@
+import type { AddedColumns } from '@sallyport/core/auth'
 import type { PostgresOptions, StoreMapping } from '@sallyport/core/postgres'
 import type { OwnNames } from '@sallyport/core/sqlite'
 import { afterAll, describe, expect, test, vi } from 'vitest'
@@ -27,7 +28,12 @@ const mapping: StoreMapping = {
   user: { table: 'users', columns: { role: null, banned: null, banExpires: null } },
 }
 
-type Options = PostgresOptions & { mapping?: StoreMapping; names?: OwnNames; migrate?: boolean }
+interface Options extends PostgresOptions {
+  mapping?: StoreMapping
+  names?: OwnNames
+  migrate?: boolean
+  columns?: AddedColumns
+}
 
 interface Problem {
   readonly problem: string
@@ -144,6 +150,23 @@ describe.each(await databaseKinds())('sallyport doctor --database of an app in $
     expect((await problems(own, {}, auth)).map(({ problem }) => problem)).toEqual([
       'The table note is missing.',
     ])
+    const mapped = await createMapped()
+    await (await mapped.openStore(mapping)).close()
+    expect(await doctor(mapped, { mapping }, { files: auth })).toMatchObject({ code: 0, stdout: OK })
+  })
+
+  test('columns of the definition that the app does not read are reported as at the start', async () => {
+    const auth = { 'src/auth.ts': `export default { plugins: [{ id: 'app', userColumns: { locale: {} } }] }` }
+    const columns = { user: { locale: { type: 'text' as const } }, session: {} }
+    const own = await kind.create()
+    await (await own.open({ columns })).close()
+    expect(await problems(own, {}, auth)).toEqual([
+      {
+        problem: 'The auth definition adds user.locale, which Step 2 does not read.',
+        fix: 'Run "sallyport generate", and open the database with { columns: authColumns }.',
+      },
+    ])
+    expect(await doctor(own, { columns }, { files: auth })).toMatchObject({ code: 0, stdout: OK })
     const mapped = await createMapped()
     await (await mapped.openStore(mapping)).close()
     expect(await doctor(mapped, { mapping }, { files: auth })).toMatchObject({ code: 0, stdout: OK })
