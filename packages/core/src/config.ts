@@ -177,8 +177,10 @@ export interface AuthConfig {
  * a build needs no environment variables.
  * @example export const authConfig = defineAuthConfig({ baseUrl: env.BASE_URL, jwks: staticJwks(env.JWKS) })
  * @example
- * const { env } = process
- * export const authConfig = defineAuthConfig(() => ({ baseUrl: env.BASE_URL, jwks: staticJwks(env.JWKS) }))
+ * export const authConfig = defineAuthConfig(() => {
+ *   const { BASE_URL = '', JWKS } = process.env
+ *   return { baseUrl: BASE_URL, jwks: staticJwks(JWKS) }
+ * })
  * @throws ConfigurationError that lists every invalid setting, one per line
  */
 export function defineAuthConfig(options: AuthConfigOptions | (() => AuthConfigOptions)): AuthConfig {

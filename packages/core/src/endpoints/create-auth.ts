@@ -75,11 +75,11 @@ export interface LazyAuthOptions extends AuthOptions {
  * const auth = await createAuth(authDefinition, database)
  * app.all('/api/auth/*', (c) => auth.handler(c.req.raw, { remoteAddress: getConnInfo(c).remote.address }))
  * @example
- * export const auth = createAuth(authDefinition, () => openSqlite(process.env.DATABASE_URL), { name: 'app' })
+ * export const auth = createAuth(authDefinition, () => openSqlite('file:data/app.db'), { name: 'app' })
  * const context = createAuthContext(authConfig, auth)
  * export const httpContext = (options: HttpContextOptions) => ({ ...context.http(options), db: auth.db })
- * @throws ConfigurationError if two endpoints have the same name or path, the definition has no signing keys,
- * or Step 2 doesn't read a column of the definition; the error of a failed migration
+ * @throws ConfigurationError if two endpoints have the same name or path, signing keys or a plugin's setting
+ * are missing, or Step 2 doesn't read a column of the definition; the error of a failed migration
  */
 export function createAuth<Plugins extends readonly AuthPlugin[], Database extends OwnedDatabase>(
   definition: AuthDefinition<Plugins>,

@@ -28,7 +28,7 @@ export interface SessionCookieOptions {
  * library (`openSqliteStore` or `openPostgresStore`, whose `mapping.issuer` is the origin of `baseUrl`).
  * @throws ConfigurationError if `secret` is undefined or empty
  * @example
- * const { secret } = process.env
+ * const { SECRET: secret = '' } = process.env
  * defineAuthConfig({ baseUrl, ...sessionCookieProof({ cookie: 'sid', secret, findSession }) })
  */
 export function sessionCookieProof({ cookie, secret, findSession }: SessionCookieOptions): {
