@@ -37,8 +37,6 @@ export interface SessionState {
   readonly ended: Pick<AuthState, 'sessionId'> & { readonly seq: number; readonly error: AuthClientError }
   /** After a return from the history, or a time without listeners, the cookies may belong to another user. */
   readonly isRestored: boolean
-  /** Why the server rejects WebSockets from this page. */
-  readonly pageError: AuthClientError | null
 }
 
 export type SessionEvent =
@@ -50,7 +48,6 @@ export type SessionEvent =
   | { readonly type: 'failed'; readonly error: AuthClientError; readonly status?: AuthStatus }
   | { readonly type: 'signing-out' }
   | { readonly type: 'looped'; readonly error: AuthClientError }
-  | { readonly type: 'page-rejected'; readonly error: AuthClientError }
   | { readonly type: 'restored' }
 
 type Rendered = Partial<Pick<AuthState, 'status' | 'userId' | 'sessionId'>> & { readonly reason?: string }
@@ -89,7 +86,6 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
     ended: { sessionId: null, seq: 0, error: clientError('SESSION_NOT_FOUND') },
     // The browser may have had the page before this visit, and before a change of the user.
     isRestored: Boolean(rendered && page && (page.deliveryType ?? /back/.test(page.type))),
-    pageError: null,
   }
 }
 
@@ -129,8 +125,6 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
       return { ...show({ status: event.type, error: null }), failures: 0, revision: state.revision + 1 }
     case 'looped':
       return show({ error: event.error })
-    case 'page-rejected':
-      return { ...show({ error: event.error }), pageError: event.error }
     case 'restored':
       // A sign-out continues.
       return { ...state, isRestored: true, revision: state.revision + Number(status !== 'signing-out') }
@@ -160,7 +154,7 @@ function decide(
       userChanges: userChanges + Number(isChange),
       userId,
       sessionId,
-      error: error && isSuperseded(error) ? error : state.pageError,
+      error: error && isSuperseded(error) ? error : null,
     },
   }
 }

@@ -141,7 +141,6 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
 
   return {
     get,
-    dispatch,
     getState: () => get().shown,
     subscribe(listener) {
       follow()

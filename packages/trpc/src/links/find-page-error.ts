@@ -3,17 +3,19 @@ import { AuthClientError, toClientError } from '../client/auth-client-error.ts'
 import { routeOf } from '../client/route-of.ts'
 import type { LinkSession } from './link-session.ts'
 
-/** Checks whether the server accepts the page's origin. With bearer transport, any origin may connect. */
-export async function findPageError(session: LinkSession): Promise<void> {
+/** Returns an error if the server rejects the page's origin. With bearer transport, any may connect. */
+export async function findPageError(session: LinkSession): Promise<AuthClientError | null> {
   const origin = globalThis.location?.origin
-  if (!origin || session.tokens) return
+  if (!origin || session.tokens) return null
   const headers = { [CLIENT_HEADER]: origin }
-  let error = await session.fetchEndpoint(routeOf('getSession'), { headers }).then(() => null, toClientError)
-  if (error?.code !== 'ORIGIN_REJECTED') return
+  const error = await session
+    .fetchEndpoint(routeOf('getSession'), { headers })
+    .then(() => null, toClientError)
+  if (error?.code !== 'ORIGIN_REJECTED') return null
   try {
     // Written so bundlers can replace the expression and drop the text from production code.
     if (process.env.NODE_ENV !== 'production')
-      error = new AuthClientError(403, {
+      return new AuthClientError(403, {
         code: 'ORIGIN_REJECTED',
         message:
           `The server rejects WebSockets from ${origin}. ` +
@@ -22,5 +24,5 @@ export async function findPageError(session: LinkSession): Promise<void> {
   } catch {
     // Browsers have no `process`.
   }
-  session.dispatch({ type: 'page-rejected', error })
+  return error
 }

@@ -5,7 +5,6 @@ export interface LinkSession
   extends Pick<
     ClientSession,
     | 'get'
-    | 'dispatch'
     | 'getState'
     | 'subscribe'
     | 'server'

@@ -2,7 +2,6 @@ import { BANNED_CODE, CREDENTIALS_REPLACED_CODE, isTokenReason } from '@sallypor
 import {
   createWSClient,
   type OperationLink,
-  TRPCClientError,
   type TRPCWebSocketClient,
   type WebSocketClientOptions,
   type WebSocketLinkOptions as WsLinkOptions,
@@ -11,7 +10,7 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { clientError, isDecided } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import { createStore } from '../client/client-session.ts'
-import { authDataOf, type CallError, toCallError } from './call-error.ts'
+import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
 import { findPageError } from './find-page-error.ts'
 import type { LinkSession } from './link-session.ts'
 import { oneCallPerFrame } from './one-call-per-frame.ts'
@@ -53,16 +52,15 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
   let rejected = -1
   let isRetired = false
   let isClosed = false
-  let isOpen = false
   let callsInFlight = 0
-  /** Whether a reconnect has failed since the socket was open or idle. */
-  const isDown = createStore(false)
+  /** The error of mutations while reconnects fail, or of all calls if the page's origin is rejected. */
+  const failure = createStore<CallError | null>(null)
 
   const client = createWSClient({
     ...options,
     retryDelayMs(attempts) {
       // While tRPC replaces an open connection, that one still serves calls.
-      if (attempts && client.connectionState.get().state === 'connecting') isDown.set(true)
+      if (attempts && client.connectionState.get().state === 'connecting') void fail()
       return retryDelayMs(attempts)
     },
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
@@ -78,12 +76,10 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
     },
     connectionParams: session.tokens?.connectionParams ?? null,
     onOpen() {
-      isOpen = true
+      failure.set(null)
       onOpen?.()
     },
     onClose(cause) {
-      if (!isOpen && !isClosed) void findPageError(session)
-      isOpen = false
       if (cause?.code === BANNED_CODE) {
         session.report('ACCOUNT_BANNED', userChanges)
         close()
@@ -96,15 +92,23 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
   })
   const link = createLink(client)
 
-  client.connectionState.subscribe({ next: ({ error }) => error || isDown.set(false) })
   const unfollow = session.subscribe(() => {
-    const { pageError, shown } = session.get()
-    const isOther = shown.userChanges !== userChanges
-    if (!isOther && shown.status !== 'signing-out' && !pageError) return
+    const state = session.getState()
+    const isOther = state.userChanges !== userChanges
+    if (!isOther && state.status !== 'signing-out') return
     close()
     // A sign-out waits only for responses to the user's own queries and mutations.
     if (isOther || callsInFlight === 0) client.connection?.ws.close()
   })
+
+  /** Fails calls after a reconnect has failed. A browser doesn't say why. */
+  async function fail(): Promise<void> {
+    failure.set(toCallError(clientError('UNREACHABLE')))
+    const error = await findPageError(session)
+    if (!error) return
+    failure.set(toCallError(error))
+    await client.close()
+  }
 
   function close(): void {
     isClosed = true
@@ -117,32 +121,25 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
 
   return {
     send(call, observer) {
-      /** Every error of a page that the server rejects has that cause. */
-      const end = (error?: CallError) => {
-        const cause = session.get().pageError ?? error
-        if (cause) observer.error(TRPCClientError.from(cause))
-        else observer.complete()
-      }
-      // tRPC would send the mutation when the connection returns, maybe minutes later.
       const failIfDown = () => {
-        const fails = call.op.type === 'mutation' && isDown.get()
-        if (fails) end(toCallError(clientError('UNREACHABLE')))
+        const error = failure.get()
+        // tRPC would send a mutation when the connection returns, maybe minutes later.
+        const fails = error && (call.op.type === 'mutation' || !isOutage(error))
+        if (fails) observer.error(error)
         return fails
       }
       if (failIfDown()) return
-      const unfollowDown = isDown.subscribe(failIfDown)
+      const unsubscribe = failure.subscribe(failIfDown)
       callsInFlight++
       const subscription = link(call).subscribe({
         ...observer,
         error(error) {
           if (isTokenReason(authDataOf(error).reason ?? '')) rejected = seq
-          end(error)
+          observer.error(error)
         },
-        // Closing a socket completes its subscriptions.
-        complete: () => end(),
       })
       return () => {
-        unfollowDown()
+        unsubscribe()
         subscription.unsubscribe()
         callsInFlight--
         if (isRetired) closeIfIdle()

@@ -5,10 +5,10 @@ import type { LinkSession } from './link-session.ts'
 export function waitUntilDecided(session: LinkSession, signal: AbortSignal): Promise<AuthClientError | null> {
   return new Promise((resolve) => {
     const check = () => {
-      const { shown, pageError } = session.get()
-      let error = shown.error === pageError ? null : shown.error
-      const isSettled = error ? isDecided(error) : shown.status === 'authenticated'
-      if (shown.status === 'unauthenticated') error = clientError('SESSION_NOT_FOUND')
+      const { status, error: shown } = session.getState()
+      let error = shown
+      const isSettled = error ? isDecided(error) : status === 'authenticated'
+      if (status === 'unauthenticated') error = clientError('SESSION_NOT_FOUND')
       else if (!isSettled && !signal.aborted) return
       unsubscribe()
       resolve(error)

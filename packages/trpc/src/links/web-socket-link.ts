@@ -1,5 +1,5 @@
 import type { TRPCLink, TRPCWebSocketClient, WebSocketLinkOptions as WsLinkOptions } from '@trpc/client'
-import { TRPCClientError, wsLink } from '@trpc/client'
+import { wsLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import { clientSession } from '../client/client-session.ts'
@@ -11,8 +11,8 @@ import { openUserSocket, type UserSocket, type WebSocketLinkOptions } from './us
  * Creates a link for calls over a WebSocket. Put it behind {@link authLink}. The first call of a user opens
  * the socket, which closes when the user signs out or is banned. Each connection uses fresh credentials; a
  * token travels in the first message, never in the URL. If the server rejects the JWT of a socket, calls use
- * a socket with a newer one. If it rejects the origin of the page, calls and `state.error` get
- * `ORIGIN_REJECTED`, whose message says what to do. While reconnects fail, queries wait and mutations fail.
+ * a socket with a newer one. If it rejects the origin of the page, calls fail with `ORIGIN_REJECTED`,
+ * whose message says what to do in development. While reconnects fail, queries wait and mutations fail.
  * On a server, calls fail with `TOKEN_MISSING`.
  *
  * @example links: [authLink(authClient), webSocketLink(authClient, { url: 'wss://app.example.com/trpc' })]
@@ -29,8 +29,6 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
     let socket: UserSocket | undefined
     return (call) =>
       observable((observer) => {
-        const { pageError } = session.get()
-        if (pageError) return observer.error(TRPCClientError.from(pageError))
         if (!socket || socket.isOutdated()) {
           socket?.retire()
           socket = openUserSocket({ session, options, createLink })

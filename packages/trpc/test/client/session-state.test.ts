@@ -104,13 +104,11 @@ describe('a response to an earlier request', () => {
   })
 })
 
-test("a page's error stays when a JWT arrives, and is not one of the failures", () => {
-  const rejected = transition(stateOf('authenticated'), { type: 'page-rejected', error: outage })
-  expect(rejected).toMatchObject({ failures: 0, shown: { status: 'authenticated', error: outage } })
-  const failed = transition(rejected, { type: 'failed', error: over })
-  expect(failed).toMatchObject({ failures: 1, shown: { error: over } })
+test('a JWT ends the failures', () => {
+  const failed = transition(stateOf('authenticated'), { type: 'failed', error: outage })
+  expect(failed).toMatchObject({ failures: 1, shown: { status: 'authenticated', error: outage } })
   const next = transition({ ...failed, isRestored: true }, received('ada-1', 11, true))
-  expect(next).toMatchObject({ failures: 0, isRestored: false, shown: { error: outage } })
+  expect(next).toMatchObject({ failures: 0, isRestored: false, shown: { error: null } })
   expect([next.seq, next.oldestSeq]).toEqual([11, 11])
 })
 

@@ -599,25 +599,25 @@ describe('a page with an origin that the server rejects', () => {
   }
 
   const REJECTED = {
-    code: 'ORIGIN_REJECTED',
     message: expect.stringMatching(/WebSockets from http:\/\/www\.example\.com.*allowedOrigins/),
+    data: { code: 'FORBIDDEN', httpStatus: 403, auth: { reason: 'ORIGIN_REJECTED' } },
   }
 
-  test('stops retrying: calls, subscriptions, and the state get ORIGIN_REJECTED with the fix', async () => {
+  test('stops retrying: calls and subscriptions get ORIGIN_REJECTED with the fix, and the session goes on', async () => {
     const { scene, attempts, client } = await openPage(PAGE)
     const onError = vi.fn()
     client.clock.subscribe(undefined, { onError })
-    await expect(client.me.query()).rejects.toThrow('allowedOrigins')
+    await expect(client.me.query()).rejects.toMatchObject(REJECTED)
     await eventually(() => expect(onError).toHaveBeenCalledOnce())
-    expect(onError.mock.lastCall?.[0].message).toMatch('allowedOrigins')
-    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', error: REJECTED })
+    expect(onError.mock.lastCall?.[0]).toMatchObject(REJECTED)
 
     const { length } = attempts
-    await expect(client.me.query()).rejects.toThrow('allowedOrigins')
+    await scene.authClient.refresh()
+    await expect(client.me.query()).rejects.toMatchObject(REJECTED)
+    await expect(client.write.mutate()).rejects.toMatchObject(REJECTED)
     await pause()
     expect(attempts).toHaveLength(length)
-    await scene.authClient.refresh()
-    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', error: REJECTED })
+    expect(scene.authClient.getState()).toMatchObject({ status: 'authenticated', error: null })
   })
 
   test('differs from an outage, which the link retries', async () => {
@@ -625,7 +625,6 @@ describe('a page with an origin that the server rejects', () => {
     scene.intercept = (path) => (path === 'session' ? Promise.reject(new TypeError('down')) : undefined)
     const answer = client.me.query().catch((error: Error) => error.message)
     await eventually(() => expect(attempts.length).toBeGreaterThan(2))
-    expect(scene.authClient.getState().error).toBeNull()
     scene.intercept = () => undefined
     expect(await answer).toMatch('allowedOrigins')
   })
