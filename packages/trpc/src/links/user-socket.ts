@@ -1,15 +1,14 @@
 import { BANNED_CODE, CREDENTIALS_REPLACED_CODE, isTokenReason } from '@sallyport/core/internal/protocol'
 import {
   createWSClient,
-  type OperationLink,
-  type TRPCWebSocketClient,
+  type TRPCClientRuntime,
   type WebSocketClientOptions,
   type WebSocketLinkOptions as WsLinkOptions,
+  wsLink,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import { clientError, isDecided } from '../client/auth-client-error.ts'
+import { type AuthClientError, clientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
-import { createStore } from '../client/client-session.ts'
 import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
 import { findPageError } from './find-page-error.ts'
 import type { LinkSession } from './link-session.ts'
@@ -31,52 +30,53 @@ interface SocketOptions extends Omit<WebSocketClientOptions, 'connectionParams'>
 export interface UserSocket {
   /** Sends a call. Returns a function that cancels it. */
   send(call: LinkCall, observer: Call['observer']): (() => void) | undefined
-  /** Returns whether it is closed, or its JWT doesn't work any more and the client has a newer one. */
+  /**
+   * Returns whether it is closed, or its JWT doesn't work any more and the client has a newer one. Then it
+   * closes once it has no calls.
+   */
   isOutdated(): boolean
-  /** Closes it once it has no calls. */
-  retire(): void
 }
 
 export interface UserSocketOptions {
   readonly session: LinkSession
   readonly options: SocketOptions
-  createLink(client: TRPCWebSocketClient): OperationLink<AnyTRPCRouter>
+  readonly runtime: TRPCClientRuntime
 }
 
 /** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
-export function openUserSocket({ session, options, createLink }: UserSocketOptions): UserSocket {
+export function openUserSocket({ session, options, runtime }: UserSocketOptions): UserSocket {
   const { url, onOpen, onClose, retryDelayMs = (attempts: number) => backOff(attempts + 1) } = options
   const { userChanges } = session.getState()
   /** That of the newest JWT when the latest connection was opened. */
   let seq = session.get().seq
-  let rejected = -1
+  let isRejected = false
   let isRetired = false
   let isClosed = false
-  let callsInFlight = 0
   /** The error of mutations while reconnects fail, or of all calls if the page's origin is rejected. */
-  const failure = createStore<CallError | null>(null)
+  let failure: CallError | null = null
+  /** The calls in flight. Each function fails its call if it must not wait for the next connection. */
+  const calls = new Set<() => unknown>()
 
   const client = createWSClient({
     ...options,
     retryDelayMs(attempts) {
       // While tRPC replaces an open connection, that one still serves calls.
-      if (attempts && client.connectionState.get().state === 'connecting') void fail()
+      if (attempts && client.connectionState.get().state === 'connecting') void explain()
       return retryDelayMs(attempts)
     },
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
     async url() {
-      if (seq > rejected) await session.refreshIfDue()
       // Without a newer JWT the server rejects each call and says why.
-      else await session.refreshAfter(seq).catch(() => {})
-      const { isRestored, shown } = session.get()
-      // After a final error, the server rejects each call with it.
-      if (isClosed || (isRestored && !isDecided(shown.error))) throw new Error('Closed')
-      seq = session.get().seq
+      await (isRejected ? session.refreshAfter(seq).catch(() => {}) : session.refreshIfDue())
+      const state = session.get()
+      if (isClosed || state.isRestored) throw new Error('Closed')
+      seq = state.seq
+      isRejected = false
       return typeof url === 'function' ? url() : url
     },
     connectionParams: session.tokens?.connectionParams ?? null,
     onOpen() {
-      failure.set(null)
+      failure = null
       onOpen?.()
     },
     onClose(cause) {
@@ -84,13 +84,13 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
         session.report('ACCOUNT_BANNED', userChanges)
         close()
       }
-      if (cause?.code === CREDENTIALS_REPLACED_CODE) rejected = seq
+      if (cause?.code === CREDENTIALS_REPLACED_CODE) isRejected = true
       // Otherwise, it would follow the session, and a program would never end.
       if (options.lazy?.enabled) closeIfIdle()
       onClose?.(cause)
     },
   })
-  const link = createLink(client)
+  const link = wsLink({ ...options, client } as WsLinkOptions<AnyTRPCRouter>)(runtime)
 
   const unfollow = session.subscribe(() => {
     const state = session.getState()
@@ -98,15 +98,20 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
     if (!isOther && state.status !== 'signing-out') return
     close()
     // A sign-out waits only for responses to the user's own queries and mutations.
-    if (isOther || callsInFlight === 0) client.connection?.ws.close()
+    if (isOther || !calls.size) client.connection?.ws.close()
   })
 
-  /** Fails calls after a reconnect has failed. A browser doesn't say why. */
-  async function fail(): Promise<void> {
-    failure.set(toCallError(clientError('UNREACHABLE')))
+  function fail(error: AuthClientError): void {
+    failure = toCallError(error)
+    for (const failIfDown of calls) failIfDown()
+  }
+
+  /** Finds out why a reconnect has failed, which a browser doesn't say. */
+  async function explain(): Promise<void> {
+    fail(clientError('UNREACHABLE'))
     const error = await findPageError(session)
     if (!error) return
-    failure.set(toCallError(error))
+    fail(error)
     await client.close()
   }
 
@@ -116,44 +121,38 @@ export function openUserSocket({ session, options, createLink }: UserSocketOptio
   }
 
   function closeIfIdle(): void {
-    if (callsInFlight === 0) close()
+    if (!calls.size) close()
   }
 
   return {
     send(call, observer) {
       const failIfDown = () => {
-        const error = failure.get()
         // tRPC would send a mutation when the connection returns, maybe minutes later.
-        const fails = error && (call.op.type === 'mutation' || !isOutage(error))
-        if (fails) observer.error(error)
-        return fails
+        if (!failure || (call.op.type !== 'mutation' && isOutage(failure))) return false
+        observer.error(failure)
+        return true
       }
       if (failIfDown()) return
-      const unsubscribe = failure.subscribe(failIfDown)
-      callsInFlight++
+      calls.add(failIfDown)
       const subscription = link(call).subscribe({
         ...observer,
         error(error) {
-          if (isTokenReason(authDataOf(error).reason ?? '')) rejected = seq
+          if (isTokenReason(authDataOf(error).reason ?? '')) isRejected = true
           observer.error(error)
         },
       })
       return () => {
-        unsubscribe()
+        calls.delete(failIfDown)
         subscription.unsubscribe()
-        callsInFlight--
         if (isRetired) closeIfIdle()
       }
     },
     isOutdated() {
       const newest = session.get()
       // A rejected JWT is outdated once there is a newer one.
-      const oldest = seq === rejected ? newest.seq : newest.oldestSeq
-      return isClosed || seq < oldest
-    },
-    retire() {
-      isRetired = true
-      closeIfIdle()
+      isRetired = isClosed || seq < (isRejected ? newest.seq : newest.oldestSeq)
+      if (isRetired) closeIfIdle()
+      return isRetired
     },
   }
 }

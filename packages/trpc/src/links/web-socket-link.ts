@@ -1,5 +1,4 @@
-import type { TRPCLink, TRPCWebSocketClient, WebSocketLinkOptions as WsLinkOptions } from '@trpc/client'
-import { wsLink } from '@trpc/client'
+import type { TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import { clientSession } from '../client/client-session.ts'
@@ -24,15 +23,10 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
   const session = authClient[clientSession]
   if (session.server) return () => rejectOnServer
   return (runtime) => {
-    const createLink = (client: TRPCWebSocketClient) =>
-      wsLink<Router>({ ...options, client } as WsLinkOptions<Router>)(runtime)
     let socket: UserSocket | undefined
     return (call) =>
       observable((observer) => {
-        if (!socket || socket.isOutdated()) {
-          socket?.retire()
-          socket = openUserSocket({ session, options, createLink })
-        }
+        if (!socket || socket.isOutdated()) socket = openUserSocket({ session, options, runtime })
         return socket.send(call, observer)
       })
   }

@@ -124,7 +124,7 @@ describe('the socket', () => {
     expect(await client.me.query()).toBe(ada.userId)
   })
 
-  test('is opened after a ban, so calls get the reason', async () => {
+  test('is not opened after a ban and a return from the history, and calls get the reason', async () => {
     const grace = await server.auth.signIn()
     const scene = await signedIn(grace)
     const client = scene.connect('webSocketLink')
@@ -133,6 +133,7 @@ describe('the socket', () => {
     await eventually(() => expect(scene.authClient.getState().error?.code).toBe('ACCOUNT_BANNED'))
     scene.authClient[clientSession].dispatch({ type: 'restored' })
     await expect(client.me.query()).rejects.toMatchObject({ data: { auth: { reason: 'ACCOUNT_BANNED' } } })
+    expect(statesOf(scene)).not.toContain(true)
   })
 
   test('stays open when there is a newer JWT', async () => {
