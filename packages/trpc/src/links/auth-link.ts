@@ -1,14 +1,11 @@
-import { TRPCClientError, type TRPCLink } from '@trpc/client'
+import type { TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
-import { clientError } from '../client/auth-client-error.ts'
 import { clientSession } from '../client/client-session.ts'
-import { authDataOf, toCallError, warnOfFormatter } from './call-error.ts'
 import { type CallingPage, callOnPage } from './call-on-page.ts'
 import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import { runCall } from './run-call.ts'
-import type { Call, LinkCall } from './send-call.ts'
 
 /**
  * Creates the first of the links. A call waits for a fresh JWT if the current one is due. If the guard
@@ -36,45 +33,7 @@ export function authLink<Router extends AnyTRPCRouter>(
   const session = authClient[clientSession]
   const { server, start = (call) => call() } = session
   return () => (call) => {
-    if (!server) return observable((observer) => start(() => startCall({ ...call, session, observer })))
+    if (!server) return observable((observer) => start(() => runCall({ ...call, session, observer })))
     return server.hasCookies && call.op.type !== 'subscription' ? call.next(call.op) : rejectOnServer(call)
-  }
-}
-
-/** Starts a call, which ends when the user changes. Returns a function that cancels it. */
-function startCall(options: LinkCall & Pick<Call, 'session' | 'observer'>): () => void {
-  const { session, observer, op } = options
-  const { userChanges } = session.getState()
-  const isSubscription = op.type === 'subscription'
-  const over = new AbortController()
-
-  function stop(error: object): void {
-    if (isSubscription) observer.complete()
-    else observer.error(TRPCClientError.from(error))
-  }
-
-  function isAbandoned(): boolean {
-    const state = session.getState()
-    const isGone = state.userChanges !== userChanges || (isSubscription && state.status === 'signing-out')
-    if (isGone) stop(toCallError(clientError('USER_CHANGED')))
-    return isGone
-  }
-
-  function report(error: unknown): void {
-    warnOfFormatter(session, error)
-    session.report(authDataOf(error).reason ?? '', userChanges)
-  }
-
-  const abort = () => stop(op.signal?.reason)
-  const unfollow = isSubscription ? session.subscribe(isAbandoned) : undefined
-  op.signal?.addEventListener('abort', abort, { signal: over.signal })
-  if (op.signal?.aborted) abort()
-  else
-    runCall({ ...options, signal: over.signal, isAbandoned, report }).catch((error) =>
-      observer.error(TRPCClientError.from(error)),
-    )
-  return () => {
-    over.abort()
-    unfollow?.()
   }
 }

@@ -1,8 +1,9 @@
 import { isTokenReason } from '@sallyport/core/internal/protocol'
-import type { Operation } from '@trpc/client'
-import { clientError, isDecided, isRejection, toClientError } from '../client/auth-client-error.ts'
+import { TRPCClientError } from '@trpc/client'
+import { clientError, isRejection, toClientError } from '../client/auth-client-error.ts'
 import { backOff, pause } from '../client/back-off.ts'
-import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
+import { authDataOf, type CallError, isOutage, toCallError, warnOfFormatter } from './call-error.ts'
+import { guardStream } from './guard-stream.ts'
 import { type Call, type Envelope, sendCall } from './send-call.ts'
 import { waitUntilDecided } from './wait-until-decided.ts'
 
@@ -14,100 +15,136 @@ const HEALTHY_MS = 8_000
 /** The same for one that the server hasn't accepted, such as while the browser is offline. */
 const WAITED_MS = 30_000
 
-/** Sends a call until it succeeds or its error is final. A subscription continues after its last event. */
-export async function runCall(call: Call): Promise<void> {
-  const { session, op, signal } = call
+/**
+ * Sends a call until it succeeds, its error is final, or its user changes. A subscription continues after its
+ * last event. Returns a function that cancels it.
+ */
+export function runCall({ session, observer, op, next }: Call): () => void {
+  const { userChanges } = session.getState()
   const isSubscription = op.type === 'subscription'
-  let isReplay = false
+  const isMutation = op.type === 'mutation'
+  const over = new AbortController()
+  /** Aborts when the call has ended. Its `onabort` is that of the current attempt or pause. */
+  const { signal } = over
+  /** The operation that continues after the last event. */
+  let current = op
   let failures = 0
-  let lastEventId: string | undefined
+  let isReplay = false
   let isOut = false
   /** Of the JWT of the current attempt. */
   let seq = 0
   /** Whether the server has accepted the current attempt, so a subscription may continue. */
   let hasBegun = false
 
+  function stop(error: object): void {
+    if (isSubscription) observer.complete()
+    else observer.error(TRPCClientError.from(error))
+  }
+
+  /** Returns whether the user changed, which ends the call. */
+  function isAbandoned(): boolean {
+    const state = session.getState()
+    const isGone = state.userChanges !== userChanges || (isSubscription && state.status === 'signing-out')
+    if (isGone) stop(toCallError(clientError('USER_CHANGED')))
+    return isGone
+  }
+
+  const isOver = () => signal.aborted || isAbandoned()
+
+  function report(error: unknown): void {
+    warnOfFormatter(session, error)
+    session.report(authDataOf(error).reason ?? '', userChanges)
+  }
+
   function show(error: CallError | null): void {
     isOut = error !== null
     const state = error ? 'connecting' : 'pending'
-    if (isSubscription) call.observer.next({ result: { type: 'state', state, error } as ConnectionState })
+    if (isSubscription) observer.next({ result: { type: 'state', state, error } as ConnectionState })
   }
 
-  /** Waits for a newer JWT, and returns whether to send the call again. Throws the reason without one. */
-  async function prepareReplay(rejected: CallError): Promise<boolean> {
-    const { reason = '', replay } = authDataOf(rejected)
-    if (!isTokenReason(reason)) return false
-    const mayResend = replay || hasBegun
-    // A replay is sent again only if its JWT was superseded meanwhile.
-    if (isReplay) return Boolean(mayResend) && session.isSuperseded(seq)
-    const refreshing = session.refreshAfter(seq).then(() => null, toClientError)
-    // The refresh is for the next call. The resolver of this one has run.
-    if (!mayResend) return false
-    let failure = await refreshing
-    if (failure && op.type !== 'mutation' && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
-      show(toCallError(failure, rejected))
-      failure = await waitUntilDecided(session, signal)
+  /** Passes an envelope on, or returns the error that ends this attempt. */
+  function receive(envelope: Envelope): CallError | undefined {
+    if (isAbandoned()) return
+    const { type, error, id, data } = envelope.result as Result
+    if (type !== 'state') {
+      hasBegun = isSubscription
+      if (isOut) show(null)
+    } else if (error) {
+      if (isOutage(error)) return error
+    } else if (isOut) return
+    // `id` is set if the server used `tracked()`. Continues the same way as tRPC's links.
+    if (id && typeof (op.input ?? {}) === 'object')
+      current = { ...op, input: { ...(op.input as object | null), lastEventId: id } }
+    const isStream = Symbol.asyncIterator in Object(data)
+    const guarded = isStream && { ...envelope, result: { data: guardStream(data, { isAbandoned, report }) } }
+    observer.next(guarded || envelope)
+  }
+
+  async function run(): Promise<void> {
+    while (!isOver()) {
+      await session.refreshIfDue()
+      const { isRestored, shown } = session.get()
+      // The cookies may be those of another user, until a refresh succeeds.
+      if (isRestored || shown.status === 'signing-out') {
+        if (isMutation) throw toCallError((isRestored && shown.error) || clientError('USER_CHANGED'))
+        const failure = await waitUntilDecided(session, signal)
+        if (failure && session.get().isRestored) throw toCallError(failure)
+      }
+      // Just before the call is sent, or the user may change in between.
+      if (isOver()) return
+      const sentAt = performance.now()
+      seq = session.get().seq
+      hasBegun = false
+      const error = await sendCall(next(current), { ...observer, next: receive, signal })
+      if (isOver()) return
+      report(error)
+      const isHealthy = isSubscription && performance.now() - sentAt > (hasBegun ? HEALTHY_MS : WAITED_MS)
+      if (isHealthy) failures = 0
+      // The server accepted the JWT before: this is the first rejection of another one.
+      if (hasBegun || isHealthy) isReplay = false
+      const { reason = '', replay, retryAfterSeconds } = authDataOf(error)
+      const isRejected = isTokenReason(reason)
+      const mayResend = replay || hasBegun
+      if (isRejected && isReplay) {
+        // A replay is sent again only if its JWT was superseded meanwhile.
+        if (!mayResend || !(await session.isSuperseded(seq))) throw error
+      } else if (isRejected) {
+        const refreshing = session.refreshAfter(seq).then(() => null, toClientError)
+        // The refresh is for the next call. The resolver of this one has run.
+        if (!mayResend) throw error
+        let failure = await refreshing
+        if (failure && !isMutation && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
+          show(toCallError(failure, error))
+          failure = await waitUntilDecided(session, signal)
+        }
+        if (failure) throw toCallError(failure, error)
+        isReplay = true
+      } else if (isSubscription && isOutage(error)) {
+        show(error)
+        await pause(backOff(++failures, retryAfterSeconds), (end) => {
+          signal.onabort = end
+          // The next attempt replaces it.
+          return () => {}
+        })
+      } else throw error
     }
-    if (failure) throw toCallError(failure, rejected)
-    return true
   }
 
-  while (!isOver(call)) {
-    await untilReady(call)
-    // Just before the call is sent, or the user may change in between.
-    if (isOver(call)) return
-    const sentAt = performance.now()
-    seq = session.get().seq
-    hasBegun = false
-    const error = await sendCall(call, continueAfter(op, lastEventId), ({ result }) => {
-      // `id` is set if the server used `tracked()`.
-      const { type, error, id }: { type?: string; error?: CallError | null; id?: string } = result
-      if (type !== 'state') {
-        hasBegun = isSubscription
-        if (isOut) show(null)
-      } else if (error) {
-        if (isOutage(error)) return error
-      } else if (isOut) return false
-      lastEventId = id ?? lastEventId
-      return true
-    })
-    if (isOver(call)) return
-    call.report(error)
-    const isHealthy = isSubscription && performance.now() - sentAt > (hasBegun ? HEALTHY_MS : WAITED_MS)
-    if (isHealthy) failures = 0
-    // The server accepted the JWT before: this is the first rejection of another one.
-    if (hasBegun || isHealthy) isReplay = false
-    if (await prepareReplay(error)) isReplay = true
-    else if (isSubscription && isOutage(error)) {
-      show(error)
-      await pause(backOff(++failures, authDataOf(error).retryAfterSeconds), (end) => {
-        signal.onabort = end
-        // The next attempt replaces it.
-        return () => {}
-      })
-    } else throw error
+  const unfollow = isSubscription ? session.subscribe(isAbandoned) : undefined
+  op.signal?.addEventListener('abort', () => stop(op.signal?.reason), { signal })
+  if (op.signal?.aborted) stop(op.signal.reason)
+  else run().catch((error) => observer.error(TRPCClientError.from(error)))
+  return () => {
+    over.abort()
+    unfollow?.()
   }
 }
 
-const isOver = (call: Call) => call.signal.aborted || call.isAbandoned()
-
-/** Waits until the call may be sent, or has ended. */
-async function untilReady(call: Call): Promise<void> {
-  await call.session.refreshIfDue()
-  const { isRestored, shown } = call.session.get()
-  // The cookies may be those of another user, until a refresh succeeds.
-  if (isRestored || shown.status === 'signing-out') {
-    if (call.op.type === 'mutation')
-      throw toCallError((isRestored && shown.error) || clientError('USER_CHANGED'))
-    const failure = await waitUntilDecided(call.session, call.signal)
-    if (failure && isDecided(failure) && call.session.get().isRestored) throw toCallError(failure)
-  }
-}
-
-/** Returns the operation that continues after an event, the same way as those of tRPC's links. */
-function continueAfter(op: Operation, lastEventId: string | undefined): Operation {
-  if (!lastEventId || typeof (op.input ?? {}) !== 'object') return op
-  return { ...op, input: { ...(op.input as object | null), lastEventId } }
+interface Result {
+  readonly type?: string
+  readonly error?: CallError | null
+  readonly id?: string
+  readonly data: AsyncIterable<unknown>
 }
 
 type ConnectionState = Extract<Envelope['result'], { type: 'state' }>
