@@ -34,7 +34,7 @@ export const authAwareRetry: {
     const status = failed.data?.httpStatus ?? failed.meta?.response?.status ?? ownStatus
     if (isOnServer() || isRejection({ status }) || waitOf(error) > MAX_WAIT_SECONDS) return false
     // Without a response, 408, 429, or from a gateway.
-    const isOutage = /^(0|4|502|503|504)/.test(`${status}`)
+    const isOutage = status < 500 || status > 501
     return failureCount < (isOutage ? MAX_OUTAGE_RETRIES : MAX_RETRIES)
   },
   retryDelay: (failureCount, error) => backOff(failureCount + 1, waitOf(error)),
