@@ -59,7 +59,7 @@ export function toCallError(cause: AuthClientError, rejected?: CallError): CallE
   else if (!name || reason === 'UNKNOWN') {
     number = -32603
     name = 'SERVICE_UNAVAILABLE'
-    if (status !== 503 || reason === 'UNKNOWN') reason = 'SESSIONS_UNAVAILABLE'
+    if (!/UNAVAILABLE/.test(reason)) reason = 'SESSIONS_UNAVAILABLE'
     status = 503
   }
   const data = {
