@@ -1,6 +1,6 @@
 import type { OperationLink, OperationResultEnvelope } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import type { Observable, Observer, Unsubscribable } from '@trpc/server/observable'
+import { type Observable, type Observer, observable } from '@trpc/server/observable'
 import type { CallError } from './call-error.ts'
 import type { LinkSession } from './link-session.ts'
 
@@ -21,30 +21,23 @@ interface Attempt {
 }
 
 /** Sends a call, and resolves with the error that ends it. */
-export async function sendCall(
+export function sendCall(
   call: Observable<Envelope, CallError>,
   { next, complete, signal }: Attempt,
 ): Promise<CallError> {
-  let sent: Unsubscribable | undefined
-  const unsubscribe = () => sent?.unsubscribe()
-  signal.onabort = unsubscribe
-  const error = await new Promise<CallError>((resolve) => {
-    let isDone = false
-    const end = (error: CallError) => {
-      isDone = true
-      resolve(error)
-    }
-    sent = call.subscribe({
-      next(envelope) {
-        const error = isDone ? undefined : next(envelope)
-        if (error) end(error)
-      },
-      error: end,
-      complete: () => isDone || complete(),
-    })
+  return new Promise((resolve) => {
+    // After its end, this observable drops what the link emits, such as a completion when it is unsubscribed.
+    const sent = observable<never, CallError>((attempt) =>
+      call.subscribe({
+        ...attempt,
+        next(envelope) {
+          const error = next(envelope)
+          if (error) attempt.error(error)
+        },
+      }),
+    ).subscribe({ complete, error: resolve })
+    signal.onabort = sent.unsubscribe
     // An envelope that arrived at once may have made the caller unsubscribe.
-    if (signal.aborted) unsubscribe()
+    if (signal.aborted) sent.unsubscribe()
   })
-  unsubscribe()
-  return error
 }
