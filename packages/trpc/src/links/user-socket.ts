@@ -61,7 +61,15 @@ export function openUserSocket({ session, options, runtime }: UserSocketOptions)
     ...options,
     retryDelayMs(attempts) {
       // While tRPC replaces an open connection, that one still serves calls.
-      if (attempts && client.connectionState.get().state === 'connecting') void explain()
+      if (attempts && client.connectionState.get().state === 'connecting') {
+        fail(clientError('UNREACHABLE'))
+        // A browser doesn't say why the server rejected an upgrade.
+        void findPageError(session).then((error) => {
+          if (!error) return
+          fail(error)
+          void client.close()
+        })
+      }
       return retryDelayMs(attempts)
     },
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
@@ -104,15 +112,6 @@ export function openUserSocket({ session, options, runtime }: UserSocketOptions)
   function fail(error: AuthClientError): void {
     failure = toCallError(error)
     for (const failIfDown of calls) failIfDown()
-  }
-
-  /** Finds out why a reconnect has failed, which a browser doesn't say. */
-  async function explain(): Promise<void> {
-    fail(clientError('UNREACHABLE'))
-    const error = await findPageError(session)
-    if (!error) return
-    fail(error)
-    await client.close()
   }
 
   function close(): void {
