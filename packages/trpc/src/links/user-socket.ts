@@ -1,7 +1,6 @@
 import { BANNED_CODE, CREDENTIALS_REPLACED_CODE, isTokenReason } from '@sallyport/core/internal/protocol'
 import {
   createWSClient,
-  type TRPCClientRuntime,
   type WebSocketClientOptions,
   type WebSocketLinkOptions as WsLinkOptions,
   wsLink,
@@ -37,14 +36,8 @@ export interface UserSocket {
   isOutdated(): boolean
 }
 
-export interface UserSocketOptions {
-  readonly session: LinkSession
-  readonly options: SocketOptions
-  readonly runtime: TRPCClientRuntime
-}
-
 /** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
-export function openUserSocket({ session, options, runtime }: UserSocketOptions): UserSocket {
+export function openUserSocket(session: LinkSession, options: SocketOptions): UserSocket {
   const { url, onOpen, onClose, retryDelayMs = (attempts: number) => backOff(attempts + 1) } = options
   const { userChanges } = session.getState()
   /** That of the newest JWT when the latest connection was opened. */
@@ -98,7 +91,7 @@ export function openUserSocket({ session, options, runtime }: UserSocketOptions)
       onClose?.(cause)
     },
   })
-  const link = wsLink({ ...options, client } as WsLinkOptions<AnyTRPCRouter>)(runtime)
+  const link = wsLink({ ...options, client } as WsLinkOptions<AnyTRPCRouter>)({})
 
   const unfollow = session.subscribe(() => {
     const state = session.getState()

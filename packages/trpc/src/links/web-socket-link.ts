@@ -22,11 +22,11 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
 ): TRPCLink<Router> {
   const session = authClient[clientSession]
   if (session.server) return () => rejectOnServer
-  return (runtime) => {
+  return () => {
     let socket: UserSocket | undefined
     return (call) =>
       observable((observer) => {
-        if (!socket || socket.isOutdated()) socket = openUserSocket({ session, options, runtime })
+        if (!socket || socket.isOutdated()) socket = openUserSocket(session, options)
         return socket.send(call, observer)
       })
   }
