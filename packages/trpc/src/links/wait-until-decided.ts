@@ -5,13 +5,12 @@ import type { LinkSession } from './link-session.ts'
 export function waitUntilDecided(session: LinkSession, signal: AbortSignal): Promise<AuthClientError | null> {
   return new Promise((resolve) => {
     const check = () => {
-      const { status, error: shown } = session.getState()
-      let error = shown
+      const { status, error } = session.getState()
+      const isSignedOut = status === 'unauthenticated'
       const isSettled = error ? isDecided(error) : status === 'authenticated'
-      if (status === 'unauthenticated') error = clientError('SESSION_NOT_FOUND')
-      else if (!isSettled && !signal.aborted) return
+      if (!isSignedOut && !isSettled && !signal.aborted) return
       unsubscribe()
-      resolve(error)
+      resolve(isSignedOut ? clientError('SESSION_NOT_FOUND') : error)
     }
     const unsubscribe = session.subscribe(check)
     signal.addEventListener('abort', check)
