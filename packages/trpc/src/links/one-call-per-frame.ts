@@ -9,9 +9,9 @@ export function oneCallPerFrame(
       super(url, (headers && { headers: headers() }) as undefined)
     }
 
-    override send(data: Parameters<WebSocket['send']>[0]): void {
-      // The encoder of an app sends no JSON, or one call per frame.
-      if (typeof data !== 'string' || data[0] !== '[') super.send(data)
+    override send(data: string): void {
+      // The encoder of an app sends binary data, no JSON, or one call per frame.
+      if (data[0] !== '[') super.send(data)
       else for (const call of JSON.parse(data)) super.send(JSON.stringify(call))
     }
   }
