@@ -24,7 +24,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
   const isSubscription = op.type === 'subscription'
   const isMutation = op.type === 'mutation'
   const over = new AbortController()
-  /** Aborts when the call has ended. Its `onabort` is that of the current attempt or pause. */
+  /** Aborts when the call has ended. Its `onabort` is that of the current attempt or wait. */
   const { signal } = over
   /** The operation that continues after the last event. */
   let current = op

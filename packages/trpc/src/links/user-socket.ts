@@ -9,7 +9,7 @@ import type { AnyTRPCRouter } from '@trpc/server'
 import { type AuthClientError, clientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
-import { findPageError } from './find-page-error.ts'
+import { checkPage } from './check-page.ts'
 import type { LinkSession } from './link-session.ts'
 import { oneCallPerFrame } from './one-call-per-frame.ts'
 import type { Call, LinkCall } from './send-call.ts'
@@ -57,8 +57,7 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
       if (attempts && client.connectionState.get().state === 'connecting') {
         fail(clientError('UNREACHABLE'))
         // A browser doesn't say why the server rejected an upgrade.
-        void findPageError(session).then((error) => {
-          if (!error) return
+        void checkPage(session, (error) => {
           fail(error)
           void client.close()
         })
@@ -69,9 +68,8 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
     async url() {
       // Without a newer JWT the server rejects each call and says why.
       await (isRejected ? session.refreshAfter(seq).catch(() => {}) : session.refreshIfDue())
-      const state = session.get()
-      if (isClosed || state.isRestored) throw new Error('Closed')
-      seq = state.seq
+      if (isClosed || session.get().isRestored) throw new Error('Closed')
+      seq = session.get().seq
       isRejected = false
       return typeof url === 'function' ? url() : url
     },
@@ -87,7 +85,7 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
       }
       if (cause?.code === CREDENTIALS_REPLACED_CODE) isRejected = true
       // Otherwise, it would follow the session, and a program would never end.
-      if (options.lazy?.enabled) closeIfIdle()
+      if (options.lazy?.enabled && !calls.size) close()
       onClose?.(cause)
     },
   })
@@ -112,10 +110,6 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
     client.close().then(unfollow, unfollow)
   }
 
-  function closeIfIdle(): void {
-    if (!calls.size) close()
-  }
-
   return {
     send(call, observer) {
       const failIfDown = () => {
@@ -136,14 +130,14 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
       return () => {
         calls.delete(failIfDown)
         subscription.unsubscribe()
-        if (isRetired) closeIfIdle()
+        if (isRetired && !calls.size) close()
       }
     },
     isOutdated() {
       const newest = session.get()
       // A rejected JWT is outdated once there is a newer one.
       isRetired = isClosed || seq < (isRejected ? newest.seq : newest.oldestSeq)
-      if (isRetired) closeIfIdle()
+      if (isRetired && !calls.size) close()
       return isRetired
     },
   }

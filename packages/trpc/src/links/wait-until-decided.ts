@@ -13,7 +13,7 @@ export function waitUntilDecided(session: LinkSession, signal: AbortSignal): Pro
       resolve(isSignedOut ? clientError('SESSION_NOT_FOUND') : error)
     }
     const unsubscribe = session.subscribe(check)
-    signal.addEventListener('abort', check)
+    signal.onabort = check
     check()
   })
 }
