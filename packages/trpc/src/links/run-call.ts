@@ -86,7 +86,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
       const { isRestored, shown } = session.get()
       // The cookies may be those of another user, until a refresh succeeds.
       if (isRestored || shown.status === 'signing-out') {
-        if (isMutation) throw toCallError((isRestored && shown.error) || clientError('USER_CHANGED'))
+        if (isMutation) throw toCallError(shown.error ?? clientError('USER_CHANGED'))
         const failure = await waitUntilDecided(session, signal)
         if (failure && session.get().isRestored) throw toCallError(failure)
       }
@@ -103,16 +103,12 @@ export function runCall({ session, observer, op, next }: Call): () => void {
       // The server accepted the JWT before: this is the first rejection of another one.
       if (hasBegun || isHealthy) isReplay = false
       const { reason = '', replay, retryAfterSeconds } = authDataOf(error)
-      const isRejected = isTokenReason(reason)
-      const mayResend = replay || hasBegun
-      if (isRejected && isReplay) {
+      if (isTokenReason(reason)) {
+        let failure = isReplay ? null : await session.refreshAfter(seq).then(() => null, toClientError)
+        // The resolver has run. The refresh was for the next call.
+        if (!replay && !hasBegun) throw error
         // A replay is sent again only if its JWT was superseded meanwhile.
-        if (!mayResend || !(await session.isSuperseded(seq))) throw error
-      } else if (isRejected) {
-        const refreshing = session.refreshAfter(seq).then(() => null, toClientError)
-        // The refresh is for the next call. The resolver of this one has run.
-        if (!mayResend) throw error
-        let failure = await refreshing
+        if (isReplay && !(await session.isSuperseded(seq))) throw error
         if (failure && !isMutation && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
           show(toCallError(failure, error))
           failure = await waitUntilDecided(session, signal)
