@@ -10,20 +10,21 @@ export async function checkPage(
 ): Promise<void> {
   const origin = globalThis.location?.origin
   if (!origin || session.tokens) return
-  const headers = { [CLIENT_HEADER]: origin }
-  await session.fetchEndpoint(routeOf('getSession'), { headers }).catch((rejection: AuthClientError) => {
-    let error = rejection
-    if (error.code !== 'ORIGIN_REJECTED') return
-    try {
-      // Written so bundlers can replace the expression and drop the text from production code.
-      if (process.env.NODE_ENV !== 'production') {
-        const fix = `Open the app at its base URL, or add ${origin} to allowedOrigins.`
-        const message = `The server rejects WebSockets from ${origin}. ${fix}`
-        error = new AuthClientError(error.status, { ...error, message })
+  await session
+    .fetchEndpoint(routeOf('getSession'), { headers: { [CLIENT_HEADER]: origin } })
+    .catch((rejection: AuthClientError) => {
+      let error = rejection
+      if (error.code !== 'ORIGIN_REJECTED') return
+      try {
+        // Written so bundlers can replace the expression and drop the text from production code.
+        if (process.env.NODE_ENV !== 'production') {
+          const fix = `Open the app at its base URL, or add ${origin} to allowedOrigins.`
+          const message = `The server rejects WebSockets from ${origin}. ${fix}`
+          error = new AuthClientError(error.status, { ...error, message })
+        }
+      } catch {
+        // Browsers have no `process`.
       }
-    } catch {
-      // Browsers have no `process`.
-    }
-    report(error)
-  })
+      report(error)
+    })
 }

@@ -2,21 +2,21 @@ import { clientError } from '../client/auth-client-error.ts'
 import { toCallError } from './call-error.ts'
 
 interface Guard {
-  isAbandoned(): boolean
+  isGone(): boolean
   report(error: unknown): void
 }
 
 /** Guards the stream that a query may return: the app reads it long after the query has ended. */
 export async function* guardStream(
   stream: AsyncIterable<unknown>,
-  { isAbandoned, report }: Guard,
+  { isGone, report }: Guard,
 ): AsyncGenerator {
   const values = stream[Symbol.asyncIterator]()
   try {
     // A loop of `for await` would drop the value that the stream returns.
     while (true) {
       const { done, value } = await values.next()
-      if (isAbandoned()) throw toCallError(clientError('USER_CHANGED'))
+      if (isGone()) throw toCallError(clientError('USER_CHANGED'))
       if (done) return value
       yield value
     }

@@ -41,15 +41,15 @@ export function runCall({ session, observer, op, next }: Call): () => void {
     else observer.error(TRPCClientError.from(error))
   }
 
-  /** Returns whether the user changed, which ends the call. */
-  function isAbandoned(): boolean {
+  /** Returns whether the user of this call is gone, which ends it. A sign-out ends only subscriptions. */
+  function isGone(): boolean {
     const state = session.getState()
-    const isGone = state.userChanges !== userChanges || (isSubscription && state.status === 'signing-out')
-    if (isGone) stop(toCallError(clientError('USER_CHANGED')))
-    return isGone
+    const hasLeft = state.userChanges !== userChanges || (isSubscription && state.status === 'signing-out')
+    if (hasLeft) stop(toCallError(clientError('USER_CHANGED')))
+    return hasLeft
   }
 
-  const isOver = () => signal.aborted || isAbandoned()
+  const isOver = () => signal.aborted || isGone()
 
   function report(error: unknown): void {
     warnOfFormatter(session, error)
@@ -64,7 +64,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
 
   /** Passes an envelope on, or returns the error that ends this attempt. */
   function receive(envelope: Envelope): CallError | undefined {
-    if (isAbandoned()) return
+    if (isGone()) return
     const { type, error, id, data } = envelope.result as Result
     if (type !== 'state') {
       hasBegun = isSubscription
@@ -76,7 +76,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
     if (id && typeof (op.input ?? {}) === 'object')
       current = { ...op, input: { ...(op.input as object | null), lastEventId: id } }
     const isStream = Symbol.asyncIterator in Object(data)
-    const guarded = isStream && { ...envelope, result: { data: guardStream(data, { isAbandoned, report }) } }
+    const guarded = isStream && { ...envelope, result: { data: guardStream(data, { isGone, report }) } }
     observer.next(guarded || envelope)
   }
 
@@ -104,7 +104,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
       if (hasBegun || isHealthy) isReplay = false
       const { reason = '', replay, retryAfterSeconds } = authDataOf(error)
       if (isTokenReason(reason)) {
-        let failure = isReplay ? null : await session.refreshAfter(seq).then(() => null, toClientError)
+        let failure = isReplay ? null : await session.refreshAfter(seq).catch(toClientError)
         // The resolver has run. The refresh was for the next call.
         if (!replay && !hasBegun) throw error
         // A replay is sent again only if its JWT was superseded meanwhile.
@@ -126,7 +126,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
     }
   }
 
-  const unfollow = isSubscription ? session.subscribe(isAbandoned) : undefined
+  const unfollow = isSubscription ? session.subscribe(isGone) : undefined
   op.signal?.addEventListener('abort', () => stop(op.signal?.reason), { signal })
   if (op.signal?.aborted) stop(op.signal.reason)
   else run().catch((error) => observer.error(TRPCClientError.from(error)))
