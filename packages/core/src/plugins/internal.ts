@@ -36,7 +36,8 @@ export function isRateLimited(error: unknown): boolean {
 }
 
 /**
- * Returns a handler of errors that gives attempts back if the database is unavailable.
+ * Returns a handler of errors that gives attempts back if the database is unavailable, or too many passwords
+ * wait.
  * @param giveBack null for none, such as after a wrong proof: an outage must not allow more guesses
  */
 export function giveBackInOutage(giveBack: GiveBack | null): (error: unknown) => Promise<never> {

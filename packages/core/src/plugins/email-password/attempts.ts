@@ -49,11 +49,11 @@ const CONFIRMATIONS_PER_USER = 5
 export async function countConfirmation(
   context: AuthorizedContext,
   { account }: AttemptLimits,
-): Promise<void> {
+): Promise<GiveBack> {
   const { userId, sessionId, version } = context.identity
   const network = clientNetwork(context.address)
   const perUser = { ...account, points: account.points * CONFIRMATIONS_PER_USER }
-  await countAttempt(context, [
+  return countAttempt(context, [
     [`confirm:${sessionId}:${version}:${network}`, account],
     [`confirm:user:${userId}`, perUser],
   ])

@@ -4,6 +4,7 @@ import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../end
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { giveBackInOutage } from '../internal.ts'
 import { findPasswordAccount, type PasswordAccount, requirePassword, setPassword } from './accounts.ts'
 import { countConfirmation } from './attempts.ts'
 import { deleteOtherDevices, readDevice } from './known-device.ts'
@@ -89,10 +90,13 @@ async function confirmPassword(
 ): Promise<PasswordAccount> {
   const { userId } = context.identity
   await requireSessionSecret(context)
-  await countConfirmation(context, limits)
+  const giveBack = await countConfirmation(context, limits)
   const now = context.config.now()
   const account = await findPasswordAccount(context.database.db, { column: 'user.id', value: userId, now })
-  const isRight = await verifyPassword(password, account?.password ?? null, { requester: 'known', others })
+  const asOwner = { requester: 'known', others } as const
+  const isRight = await verifyPassword(password, account?.password ?? null, asOwner).catch(
+    giveBackInOutage(giveBack),
+  )
   if (account !== null && isRight) return account
   await recordFailure(userId, 'INVALID_CREDENTIALS', context)
   throw wrongPassword()

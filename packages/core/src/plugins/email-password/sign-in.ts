@@ -48,7 +48,9 @@ export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResp
         value: email,
         now,
       }).catch(giveBackInOutage(giveBack))
-      const isRight = await verifyPassword(password, account?.password ?? null, { requester, others })
+      const isRight = await verifyPassword(password, account?.password ?? null, { requester, others }).catch(
+        giveBackInOutage(giveBack),
+      )
       if (account === null || !isRight)
         throw await recordFailure(account?.userId ?? null, 'INVALID_CREDENTIALS', context)
       const { userId, password: verified } = account
@@ -63,7 +65,7 @@ export function signInEmail(settings: Settings): Endpoint<SignInInput, TokenResp
         isOutdated(verified) &&
         isOwned(verified, database) &&
         isExact(password, verified)
-      const renewed = isOld ? await hashPassword(password, requester) : null
+      const renewed = isOld ? await hashPassword(password, requester).catch(giveBackInOutage(giveBack)) : null
       const session = await beginSession(userId, context, {
         amr: ['pwd'],
         rememberMe,

@@ -196,6 +196,27 @@ describe('password hashing is queued', () => {
     await answers()
     await auth.close()
   })
+
+  test('and a password that it rejects does not use up the limit', async () => {
+    const limits = { account: { points: 2, duration: 60 } }
+    const auth = await createTestAuth({ emailPassword: { limits }, onFailure() {} })
+    const { email } = await auth.createUser()
+    const [known, stranger] = [openBrowser(auth), openBrowser(auth)]
+    await known.signIn(email)
+    const calls = [
+      () => stranger.signIn(email),
+      () => known.signIn(email),
+      () => known.call('reauthenticate', { password: TEST_PASSWORD }),
+    ]
+    const { release, answers } = await begin(2 + 200, 'known')
+    for (const call of calls)
+      for (let attempt = 0; attempt < 3; attempt++)
+        expect((await call()).status).toBe('503 SESSIONS_UNAVAILABLE')
+    release()
+    await answers()
+    for (const call of calls) expect((await call()).status).toBe('200')
+    await auth.close()
+  })
 })
 
 describe('the length and content of a password', () => {
