@@ -1,6 +1,7 @@
 import type { SelectQueryBuilder } from 'kysely'
 import type { AuthKysely, AuthTables } from '../database/schema/kysely-tables.ts'
 import type { EndpointContext } from '../endpoints/endpoint.ts'
+import type { RateLimit } from '../rate-limit/rate-limit.ts'
 
 /** The user whom an email is about. */
 export interface EmailUser {
@@ -33,15 +34,27 @@ function hasMailbox(address: string): boolean {
   return !address.endsWith('.invalid')
 }
 
-/** Emails a user, after the response. */
+/**
+ * Emails of one kind to one user. A program that signs in repeatedly must not fill the mailbox, nor an
+ * attacker who has registered the address of another person.
+ */
+const NOTICES: RateLimit = { points: 10, duration: 60 * 60 }
+
+interface Notice {
+  readonly kind: string
+  readonly userId: string
+}
+
+/** Emails a user, after the response. Over the limit, it sends none. */
 export function emailUser(
-  userId: string,
-  { later, database: { db } }: Pick<EndpointContext, 'later' | 'database'>,
+  { kind, userId }: Notice,
+  { later, database }: Pick<EndpointContext, 'later' | 'database'>,
   send: (user: EmailUser) => Promise<unknown>,
 ): void {
   later(async () => {
-    const user = await findUser(db, { id: userId })
-    if (user !== undefined && hasMailbox(user.email)) await send(user)
+    const user = await findUser(database.db, { id: userId })
+    if (user === undefined || !hasMailbox(user.email)) return
+    if ((await database.limits.consume(`notice:${kind}:${userId}`, NOTICES)) === null) await send(user)
   })
 }
 
@@ -54,10 +67,10 @@ interface Sending<Fields> {
 }
 
 /** Emails a user about a change of their account, after the response, if the app sends such emails. */
-export function sendNotice<const Fields extends object>(
+export function sendNotice<const Fields extends Pick<Notice, 'kind'>>(
   fields: Fields,
   { userId, context, settings: { sendEmail } }: Sending<NoInfer<Fields>>,
 ): void {
   if (sendEmail === undefined) return
-  emailUser(userId, context, (user) => sendEmail({ ...fields, to: user.email, user }))
+  emailUser({ ...fields, userId }, context, (user) => sendEmail({ ...fields, to: user.email, user }))
 }

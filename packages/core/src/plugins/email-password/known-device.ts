@@ -2,7 +2,7 @@ import type { AuthKysely } from '../../database/schema/kysely-tables.ts'
 import type { BrowserMemory, EndpointContext } from '../../endpoints/endpoint.ts'
 import { describeDevice } from '../../endpoints/session-list.ts'
 import { hashSecret } from '../../session/secret.ts'
-import { emailUser } from '../email-user.ts'
+import { sendNotice } from '../email-user.ts'
 import { type KnownBrowsers, knownBrowsers, signInMemory } from '../known-browsers.ts'
 import type { SendEmail } from './send-email.ts'
 import type { Settings } from './settings.ts'
@@ -55,18 +55,13 @@ export async function deleteOtherDevices(
   await ofUser.where('device', '!=', device ?? '').execute()
 }
 
-/** A program that signs in repeatedly must not fill the mailbox. */
-const NOTICES = { points: 10, duration: 60 * 60 }
-
 const MAX_DEVICE_LENGTH = 64
 
 /** Emails the user, after the response, that an unknown browser signed in. */
 function notifyOfSignIn(userId: string, context: EndpointContext, sendEmail: SendEmail): void {
-  const { database, config, request, address } = context
+  const { config, request, address } = context
   const at = config.now()
   const device = describeDevice(request.header('user-agent'))?.slice(0, MAX_DEVICE_LENGTH) ?? null
-  emailUser(userId, context, async (user) => {
-    if ((await database.limits.consume(`new-sign-in:${userId}`, NOTICES)) === null)
-      await sendEmail({ kind: 'new-sign-in', to: user.email, user, at, address, device })
-  })
+  const notice = { kind: 'new-sign-in', at, address, device } as const
+  sendNotice(notice, { userId, context, settings: { sendEmail } })
 }

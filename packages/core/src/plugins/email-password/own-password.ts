@@ -4,6 +4,7 @@ import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../end
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
+import { sendNotice } from '../email-user.ts'
 import { giveBackInOutage } from '../internal.ts'
 import { findPasswordAccount, type PasswordAccount, requirePassword, setPassword } from './accounts.ts'
 import { countConfirmation } from './attempts.ts'
@@ -22,7 +23,6 @@ export interface ChangePasswordInput {
 
 /** Changes the caller's password, replaces this session's credentials, and ends the other sessions. */
 export function changePassword(settings: Settings): Endpoint<ChangePasswordInput, TokenResponse, true> {
-  const { sendEmail } = settings
   return defineEndpoint({
     ...ENDPOINTS.changePassword,
     caller: 'user',
@@ -55,8 +55,7 @@ export function changePassword(settings: Settings): Endpoint<ChangePasswordInput
         revokeOthers: revokeOtherSessions && 'password-changed',
         work,
       })
-      if (sendEmail !== undefined)
-        context.later(() => sendEmail({ kind: 'password-changed', to: email, user }))
+      sendNotice({ kind: 'password-changed' }, { userId, context, settings })
       return renewed
     },
   })

@@ -10,7 +10,7 @@ export function sendNotice(
   { sendEmail, ...context }: EndpointContext & Pick<Settings, 'sendEmail'>,
 ): void {
   if (sendEmail === undefined) return
-  emailUser(userId, context, async (user) => {
+  emailUser({ kind, userId }, context, async (user) => {
     const codes = withOwnTables(context.database.db).selectFrom('recoveryCode').select('id')
     const { length } = await codes.where('userId', '=', userId).execute()
     await sendEmail({ kind, to: user.email, user, recoveryCodes: length })

@@ -66,6 +66,21 @@ describe('removing the app', () => {
     await disable()
     await expectEmail({ kind: 'totp-disabled', recoveryCodes: 0 })
   })
+
+  test('sends at most ten emails an hour', async () => {
+    await disable()
+    for (let time = 0; time < 11; time++) {
+      const browser = open()
+      await browser.signIn(user.email)
+      const { secret } = (await browser.call('enableTotp')).body
+      const { recoveryCodes } = (await browser.call('confirmTotp', { code: codeOf(secret) })).body
+      const [code] = recoveryCodes
+      expect((await browser.call('disableTotp', { code })).status).toBe('200')
+    }
+    const sent = () => emails.filter(({ to }) => to === user.email).map(({ kind }) => kind)
+    const ten = ['totp-enabled', 'totp-disabled'].flatMap((kind) => Array(10).fill(kind))
+    await eventually(() => expect(sent().sort()).toEqual(ten.sort()))
+  })
 })
 
 describe('new recovery codes', () => {
