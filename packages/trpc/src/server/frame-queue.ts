@@ -6,7 +6,17 @@ export interface FrameEffects {
   onOverBudget(): void
 }
 
+interface Frame {
+  /** Handles one call, and returns if more wait. */
+  readonly deliverNext: () => boolean
+  /** Bytes that the budget hasn't counted yet. */
+  readonly bytes: number
+}
+
 const WINDOW_MS = 100
+
+/** So many bytes of a frame count as a call: a large input takes as long to parse as many small ones. */
+const BYTES_PER_CALL = 8 * 1024
 
 /** The most time over budget that one window adds: a server that was paused must not close its clients. */
 const MAX_COUNTED_MS = 2 * WINDOW_MS
@@ -18,7 +28,7 @@ const MAX_COUNTED_MS = 2 * WINDOW_MS
 export class FrameQueue {
   readonly #limits: SocketLimits
   readonly #effects: FrameEffects
-  #waiting: (() => boolean)[] = []
+  #waiting: Frame[] = []
   #spent = 0
   #isOver = false
   /** How long the socket has been over its budget without a break. */
@@ -36,10 +46,10 @@ export class FrameQueue {
     return this.#waiting.length > 0
   }
 
-  /** Spends one frame of the budget; returns false if the frame must wait. */
-  spend(): boolean {
+  /** Spends one call of the budget, and more for a large frame; returns false if the frame must wait. */
+  spend(bytes: number): boolean {
     if (this.#isOver || this.#spent >= this.#limits.framesPer100Ms) return false
-    this.#spent++
+    this.#spent += 1 + Math.floor(bytes / BYTES_PER_CALL)
     if (this.#timer === undefined) {
       this.#windowStart = performance.now()
       this.#timer = setTimeout(() => this.#endWindow(), WINDOW_MS)
@@ -47,10 +57,11 @@ export class FrameQueue {
     return true
   }
 
-  /** Handles the calls of a frame within the budget. `deliverNext` handles one, and returns if more wait. */
-  add(deliverNext: () => boolean): void {
-    while (this.spend()) if (this.#isDiscarding || !deliverNext()) return
-    if (!this.#isDiscarding) this.#waiting.push(deliverNext)
+  /** Handles the calls of a frame within the budget. */
+  add({ deliverNext, bytes }: Frame): void {
+    let uncounted = bytes
+    for (; this.spend(uncounted); uncounted = 0) if (this.#isDiscarding || !deliverNext()) return
+    if (!this.#isDiscarding) this.#waiting.push({ deliverNext, bytes: uncounted })
     if (this.#isOver) return
     this.#isOver = true
     this.#effects.pause()
@@ -78,9 +89,9 @@ export class FrameQueue {
     this.#overMs += Math.min(performance.now() - this.#windowStart, MAX_COUNTED_MS)
     const waiting = this.#waiting
     this.#waiting = []
-    for (const deliverNext of waiting) {
-      if (this.#isOver) this.#waiting.push(deliverNext)
-      else this.add(deliverNext)
+    for (const frame of waiting) {
+      if (this.#isOver) this.#waiting.push(frame)
+      else this.add(frame)
     }
     if (!this.#isOver) this.#effects.resume()
     else if (!this.#isDiscarding && this.#overMs >= this.#limits.overBudgetMs) this.#effects.onOverBudget()

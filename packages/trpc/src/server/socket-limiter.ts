@@ -128,20 +128,24 @@ export class SocketLimiter implements FrameEffects {
     if (!Buffer.isBuffer(frame) || !isSplit(frame)) return this.#inTurn('message', args)
     const calls = splitBatch(frame)
     let next = calls.next()
-    this.#frames.add(() => {
+    const deliverNext = () => {
       this.#deliver('message', [next.value, isBinary])
       next = calls.next()
       return !next.done
-    })
+    }
+    this.#frames.add({ deliverNext, bytes: frame.length })
     return true
   }
 
   #inTurn(event: string, args: unknown[]): boolean {
-    if (this.#frames.spend()) return this.#deliver(event, args)
-    this.#frames.add(() => {
+    const [frame] = args
+    const bytes = Buffer.isBuffer(frame) ? frame.length : 0
+    if (this.#frames.spend(bytes)) return this.#deliver(event, args)
+    const deliverNext = () => {
       this.#deliver(event, args)
       return false
-    })
+    }
+    this.#frames.add({ deliverNext, bytes })
     return true
   }
 

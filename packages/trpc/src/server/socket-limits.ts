@@ -2,7 +2,10 @@ import { MAX_TIMER_MS, requirePositive } from '@sallyport/core/internal/server'
 
 /** Limits of {@link webSocketOptions}. */
 export interface WebSocketLimits {
-  /** Calls of one socket that are handled within 100 ms. Others wait, and reading pauses. @default 50 */
+  /**
+   * Calls of one socket that are handled within 100 ms. Each 8 KB of a message counts as another. Others
+   * wait, and reading pauses. @default 50
+   */
   readonly framesPer100Ms?: number
   /** Milliseconds over that budget after which a socket is closed with 4429. @default 5_000 */
   readonly overBudgetMs?: number

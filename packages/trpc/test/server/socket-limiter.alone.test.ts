@@ -107,6 +107,25 @@ describe('a frame', () => {
     expect(done).toEqual(['message ', 'pause'])
   })
 
+  test('counts once more for each 8 KB', () => {
+    const { done, receive } = open({ framesPer100Ms: 3 })
+    receive('x'.repeat(16 * 1024))
+    receive('PING')
+    expect(done.slice(1)).toEqual(['pause'])
+    vi.advanceTimersByTime(100)
+    expect(done.slice(2)).toEqual(['message PING', 'resume'])
+  })
+
+  test('of a large batch counts its bytes once', () => {
+    const { done, receive } = open({ framesPer100Ms: 2 })
+    const large = `{"id":1,"method":"query","params":"${'x'.repeat(8 * 1024)}"}`
+    receive(`[${large},${QUERY}]`)
+    expect(done).toEqual([`message ${large}`, 'pause'])
+    vi.advanceTimersByTime(100)
+    receive('PING')
+    expect(done.slice(2)).toEqual([`message ${QUERY}`, 'resume', 'message PING'])
+  })
+
   test('of a ping terminates a socket that reads no responses', () => {
     const { limiter, socket, done } = open({ maxBufferedBytes: 10 })
     Object.assign(socket, { bufferedAmount: 10 })

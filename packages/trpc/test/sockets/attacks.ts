@@ -12,6 +12,8 @@ export interface AttackPlan {
 const call = (id: number, method: string, path: string) =>
   JSON.stringify({ id, method, params: { path, input: null } })
 const OVERSIZED = 'x'.repeat(80 * 1024)
+/** Slow to parse. */
+const NUMBERS = JSON.stringify(Array(30_000).fill(1))
 
 /** Clients mask their frames: 6 bytes plus the payload. */
 export const ATTACKS = {
@@ -26,6 +28,11 @@ export const ATTACKS = {
   },
   'a flood of subscriptions': {
     frame: (sent) => call(sent, 'subscription', 'idle'),
+    reads: true,
+    closedWith: [4429, 1006],
+  },
+  'large calls': {
+    frame: (sent) => `{"id":${sent},"method":"query","params":{"path":"none","input":${NUMBERS}}}`,
     reads: true,
     closedWith: [4429, 1006],
   },
