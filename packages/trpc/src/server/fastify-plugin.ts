@@ -59,6 +59,9 @@ function toRequest(message: IncomingMessage, response: ServerResponse): Request 
   }
 }
 
+/** How long the rest of a body is read after the response. */
+const DISCARD_MS = 1_000
+
 function bodyOf(message: IncomingMessage, response: ServerResponse): ReadableStream<Uint8Array> {
   // A body that is too large must not end the connection before the response.
   const chunks: AsyncIterator<Uint8Array> = message.iterator({ destroyOnReturn: false })
@@ -66,6 +69,10 @@ function bodyOf(message: IncomingMessage, response: ServerResponse): ReadableStr
   response.once('close', async () => {
     await chunks.return?.()
     message.resume()
+    if (message.complete) return
+    // A client may never end it, and Fastify has no timeout for requests by default.
+    const timer = setTimeout(() => message.destroy(), DISCARD_MS)
+    message.once('close', () => clearTimeout(timer))
   })
   return new ReadableStream({
     async pull(controller) {

@@ -131,6 +131,20 @@ test.each<{ name: string; read: (reader: Reader) => unknown }>([
   expect(body).toMatch(/Too large[\s\S]+The next one$/)
 })
 
+test('a body that never ends does not keep its connection open after the response', async () => {
+  const port = await serve(async () => new Response('Too large', { status: 413 }))
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {}).resume()
+  socket.write(['POST /api/note HTTP/1.1', HOST, 'Transfer-Encoding: chunked', '', ''].join('\r\n'))
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1.1 413 /)
+  const sending = setInterval(() => socket.write('1\r\nx\r\n'), 20)
+  // `once` would reject if the connection is reset.
+  await new Promise((resolve) => socket.once('close', resolve))
+  clearInterval(sending)
+})
+
 describe('the signal of a request', () => {
   test.each([
     { request: 'GET', lines: ['GET /api/note HTTP/1.0', HOST, '', ''] },
