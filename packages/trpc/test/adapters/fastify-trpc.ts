@@ -6,8 +6,9 @@ import { httpContext } from './context.ts'
 import { appRouter } from './router.ts'
 import { respond } from './web.ts'
 
-// A batch has all its paths in one parameter.
-const app = fastify({ bodyLimit: MAX_PAYLOAD_BYTES, routerOptions: { maxParamLength: 5_000 } })
+// A batch has all its paths in one parameter. By default, a request may take forever to arrive.
+const routerOptions = { maxParamLength: 5_000 }
+const app = fastify({ bodyLimit: MAX_PAYLOAD_BYTES, requestTimeout: 300_000, routerOptions })
 await app.register(respond.fastify, { trpc: false })
 await app.register(fastifyTRPCPlugin, {
   prefix: '/trpc',

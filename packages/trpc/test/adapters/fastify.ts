@@ -1,7 +1,8 @@
 import { fastify } from 'fastify'
 import { respond } from './web.ts'
 
-const app = fastify()
+// By default, a request may take forever to arrive.
+const app = fastify({ requestTimeout: 300_000 })
 await app.register(respond.fastify)
 
 // Your own routes:
