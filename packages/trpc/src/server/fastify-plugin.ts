@@ -71,7 +71,7 @@ function bodyOf(message: IncomingMessage, response: ServerResponse): ReadableStr
     message.resume()
     if (message.complete) return
     // A client may never end it, and Fastify has no timeout for requests by default.
-    const timer = setTimeout(() => message.destroy(), DISCARD_MS)
+    const timer = setTimeout(() => message.destroy(), DISCARD_MS).unref()
     message.once('close', () => clearTimeout(timer))
   })
   return new ReadableStream({
