@@ -7,6 +7,7 @@ import { replaceCredentials } from '../lifecycle/replace-credentials.ts'
 import { reject } from '../protocol/endpoint-error.ts'
 import { AuthError } from '../protocol/errors.ts'
 import { secretStatus } from '../session/secret.ts'
+import type { SessionToken } from '../session/session.ts'
 import type { AuthorizedContext, EndpointContext } from './endpoint.ts'
 
 const VERSION_CHANGES = { points: 10, duration: 15 * 60 }
@@ -18,22 +19,25 @@ const VERSION_CHANGES = { points: 10, duration: 15 * 60 }
 export async function requireSessionSecret(context: AuthorizedContext): Promise<void> {
   const { userId, sessionId } = context.identity
   if (context.sessionCookie?.sessionId !== sessionId) throw reject('SESSION_SECRET_REQUIRED')
-  const isCurrent = await hasSecretOf(userId, context)
-  if (isCurrent === null) throw new AuthError('SESSION_NOT_FOUND')
-  if (!isCurrent) throw reject('SESSION_SECRET_REQUIRED')
+  const session = await sessionOfSecret(userId, context)
+  if (session === null) throw new AuthError('SESSION_NOT_FOUND')
+  if (!session) throw reject('SESSION_SECRET_REQUIRED')
 }
 
-/** Returns whether the cookie's secret is valid for a session of this user; null if the session is gone. */
-export async function hasSecretOf(
+/**
+ * Returns the session of this user for which the cookie's secret is valid, also if it has expired; false for
+ * another secret or user; null if the session is gone.
+ */
+export async function sessionOfSecret(
   userId: string,
   { sessionCookie, database, config }: EndpointContext,
-): Promise<boolean | null> {
+): Promise<SessionToken | false | null> {
   if (sessionCookie === null) return false
   const found = await findToken(sessionCookie.sessionId, database, config)
   if (found === null) return null
   if (found.userId !== userId) return false
   const status = await secretStatus(sessionCookie.secret, found, config.now())
-  return status === 'current' || status === 'previous'
+  return (status === 'current' || status === 'previous') && found
 }
 
 /** Limits how often a session's credentials are replaced. @throws AuthError `RATE_LIMITED` */

@@ -26,4 +26,5 @@ export type {
 export type { SignInInput } from './email-password/sign-in.ts'
 export type { SignUpInput } from './email-password/sign-up.ts'
 export type { UsernameResponse } from './email-password/usernames.ts'
+export type { VerifyEmailInput } from './email-password/verify-email.ts'
 export type { EmailUser } from './email-user.ts'

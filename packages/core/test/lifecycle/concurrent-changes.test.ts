@@ -120,21 +120,24 @@ test('a renewal waits for the user before it locks a session, because its hooks 
 test('a link used many times concurrently works once', async () => {
   const { userId, email } = await auth.createUser()
   const token = await insertLink(auth, { kind: 'verify-email', userId, email })
-  const answers = await Promise.all(Array.from({ length: 8 }, () => send(ENDPOINTS.verifyEmail, { token })))
+  const { cookie } = await auth.signIn(userId)
+  const open = () => send(ENDPOINTS.verifyEmail, { token }, cookie)
+  const answers = await Promise.all(Array.from({ length: 8 }, open))
   expect(answers.map(({ code }) => code).sort()).toEqual([...Array(7).fill('LINK_INVALID'), null].sort())
 })
 
 test('if two accounts change to one address concurrently, one is rejected because the address is taken', async () => {
   const [ada, bob] = [await auth.createUser(), await auth.createUser()]
   const email = `${crypto.randomUUID()}@example.com`
-  const tokens = [
-    await insertLink(auth, { kind: 'change-email', userId: ada.userId, email }),
-    await insertLink(auth, { kind: 'change-email', userId: bob.userId, email }),
-  ]
+  const opened = async ({ userId }: { userId: string }) => ({
+    token: await insertLink(auth, { kind: 'change-email', userId, email }),
+    cookie: (await auth.signIn(userId)).cookie,
+  })
+  const links = [await opened(ada), await opened(bob)]
   const moved = await meanwhile(
     // Both read before either one has written.
     lockUser(bob.userId),
-    () => Promise.all(tokens.map((token) => send(ENDPOINTS.verifyEmail, { token }))),
+    () => Promise.all(links.map(({ token, cookie }) => send(ENDPOINTS.verifyEmail, { token }, cookie))),
   )
   expect(moved.map(({ code }) => code).sort()).toEqual(['EMAIL_TAKEN', null].sort())
 })

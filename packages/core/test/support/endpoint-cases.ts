@@ -364,7 +364,10 @@ export const ENDPOINT_CASES: Readonly<Record<keyof typeof ENDPOINTS, EndpointCas
   },
   verifyEmail: {
     caller: 'ada',
-    input: async ({ auth, ada }) => ({ token: await insertLink(auth, { kind: 'verify-email', ...ada }) }),
+    input: async ({ auth, ada }) => ({
+      token: await insertLink(auth, { kind: 'verify-email', ...ada }),
+      password: TEST_PASSWORD,
+    }),
     aim: async ({ auth, ada }) => ({
       input: { token: await insertLink(auth, { kind: 'reset-password', ...ada }) },
     }),

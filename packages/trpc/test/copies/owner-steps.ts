@@ -126,13 +126,13 @@ export async function changeEmailHere(history: History): Promise<void> {
 }
 
 export async function changeEmailElsewhere(history: History): Promise<void> {
-  const { app, browserSession, programSession, address } = history
+  const { app, browserSession, programSession, address, password } = history
   const token = await requestEmailChange(history)
   history.mayEnd.add('email-changed')
   const response = await fetchFrom(app, address)(`${ORIGIN}/api/auth/verify-email`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ token }),
+    body: JSON.stringify({ token, password }),
   })
   expectEqual('the status of the email change', response.status, 200)
   await noteEnds(history)

@@ -1,6 +1,12 @@
 import * as z from 'zod/mini'
 import type { AuthTransaction, RecordEvent } from '../../database/session-database.ts'
-import { type AuthorizedContext, defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import type { GiveBack } from '../../endpoints/attempts.ts'
+import {
+  type AuthorizedContext,
+  defineEndpoint,
+  type Endpoint,
+  type EndpointContext,
+} from '../../endpoints/endpoint.ts'
 import { tokens } from '../../endpoints/plain-schemas.ts'
 import { renewSession, requireSessionSecret } from '../../endpoints/renew-session.ts'
 import { ENDPOINTS, type TokenResponse } from '../../protocol.ts'
@@ -10,7 +16,7 @@ import { findPasswordAccount, type PasswordAccount, requirePassword, setPassword
 import { countConfirmation } from './attempts.ts'
 import { deleteOtherDevices, readDevice } from './known-device.ts'
 import { deleteLinks } from './links.ts'
-import { givenPassword, newPassword, verifyPassword } from './password.ts'
+import { givenPassword, newPassword, type Requester, verifyPassword } from './password.ts'
 import { hashNewPassword, type Settings, wrongPassword } from './settings.ts'
 import { recordFailure } from './sign-in.ts'
 
@@ -85,15 +91,34 @@ export function reauthenticate(settings: Settings): Endpoint<{ password: string 
 async function confirmPassword(
   password: string,
   context: AuthorizedContext,
-  { limits, others }: Settings,
+  settings: Settings,
 ): Promise<PasswordAccount> {
   const { userId } = context.identity
   await requireSessionSecret(context)
-  const giveBack = await countConfirmation(context, limits)
+  const giveBack = await countConfirmation(context, settings.limits)
+  return verifyOwnPassword({ userId, password, requester: 'known', giveBack }, context, settings)
+}
+
+interface OwnPassword {
+  readonly userId: string
+  readonly password: string
+  readonly requester: Requester
+  /** Gives the attempt back, which was counted before. */
+  readonly giveBack: GiveBack
+}
+
+/**
+ * Returns the account whose password was verified.
+ * @throws EndpointError `INVALID_CREDENTIALS`
+ */
+export async function verifyOwnPassword(
+  { userId, password, requester, giveBack }: OwnPassword,
+  context: EndpointContext,
+  { others }: Pick<Settings, 'others'>,
+): Promise<PasswordAccount> {
   const now = context.config.now()
   const account = await findPasswordAccount(context.database.db, { column: 'user.id', value: userId, now })
-  const asOwner = { requester: 'known', others } as const
-  const isRight = await verifyPassword(password, account?.password ?? null, asOwner).catch(
+  const isRight = await verifyPassword(password, account?.password ?? null, { requester, others }).catch(
     giveBackInOutage(giveBack),
   )
   if (account !== null && isRight) return account

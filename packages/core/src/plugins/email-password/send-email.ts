@@ -7,7 +7,10 @@ interface EmailFields {
 }
 
 export interface LinkEmail extends EmailFields {
-  /** The page must call `verifyEmail` for the first two, `resetPassword` for the last. */
+  /**
+   * The page must call `verifyEmail` for the first two, and ask for the password if that fails with
+   * `INVALID_CREDENTIALS`; `resetPassword` for the last.
+   */
   readonly kind: 'verify-email' | 'change-email' | 'reset-password'
   /** For the link. Put it behind a `#`, which browsers never send: `https://example.com/reset#token=...` */
   readonly token: string

@@ -27,10 +27,9 @@ export const EMAIL_PASSWORD_ERRORS = {
 export const emailPasswordError: ReturnType<typeof rejections<typeof EMAIL_PASSWORD_ERRORS>> =
   rejections(EMAIL_PASSWORD_ERRORS)
 
-/** Creates the `INVALID_CREDENTIALS` of a signed-in user, who was asked only for the password. */
-export function wrongPassword(): EndpointError {
+/** Creates the `INVALID_CREDENTIALS` of a user who was asked only for the password. */
+export function wrongPassword(message = 'The password is wrong. Try again.'): EndpointError {
   const { INVALID_CREDENTIALS } = EMAIL_PASSWORD_ERRORS
-  const message = 'The password is wrong. Try again.'
   return new EndpointError({ ...INVALID_CREDENTIALS, code: 'INVALID_CREDENTIALS', message })
 }
 

@@ -153,9 +153,8 @@ describe('upgrading', () => {
     const ada = newAccount()
     await browser.call('upgradeAnonymous', ada)
     const link = await sent('verify-email', ada.email)
-    expect((await open().call('verifyEmail', { token: 'token' in link ? link.token : '' })).status).toBe(
-      '200',
-    )
+    const input = { token: 'token' in link ? link.token : '', password: ada.password }
+    expect((await open().call('verifyEmail', input)).status).toBe('200')
     expect((await userOf(userId))?.emailVerified).toBe(1)
   })
 

@@ -41,8 +41,8 @@ describe('with requireVerified, sign-up', () => {
     const browser = open()
     expect((await browser.call('signUpEmail', ada)).status).toBe('403 EMAIL_NOT_VERIFIED')
     expect(browser.cookie).toBe('')
-    const token = await tokenIn('verify-email', ada.email)
-    expect((await browser.call('verifyEmail', { token })).status).toBe('200')
+    const link = { token: await tokenIn('verify-email', ada.email), password: ada.password }
+    expect((await browser.call('verifyEmail', link)).status).toBe('200')
     expect((await browser.signIn(ada.email)).status).toBe('200')
   })
 
@@ -115,7 +115,8 @@ describe('with requireVerified, sign-in', () => {
     const browser = open()
     expect((await browser.signIn(email)).status).toBe('403 EMAIL_NOT_VERIFIED')
     expect(browser.cookie).toBe('')
-    await browser.call('verifyEmail', { token: await tokenIn('verify-email', email) })
+    const link = { token: await tokenIn('verify-email', email), password: TEST_PASSWORD }
+    await browser.call('verifyEmail', link)
     expect((await browser.signIn(email)).status).toBe('200')
     await sent('new-sign-in', email)
   })

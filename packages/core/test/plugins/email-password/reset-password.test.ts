@@ -301,7 +301,8 @@ describe('a link is invalid', () => {
     const newEmail = `${crypto.randomUUID()}@example.com`
     await auth.handler(post(ENDPOINTS.changeEmail.path, { newEmail }, { cookie: ada.cookie }))
     const { token: change } = await outbox.takeLink('change-email')
-    expect(await statusOf(auth.handler(post(ENDPOINTS.verifyEmail.path, { token: change })))).toBe('200')
+    const link = { token: change, password: TEST_PASSWORD }
+    expect(await statusOf(auth.handler(post(ENDPOINTS.verifyEmail.path, link)))).toBe('200')
     await rejected(token)
   })
 

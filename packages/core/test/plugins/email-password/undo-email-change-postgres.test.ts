@@ -30,8 +30,10 @@ async function verifiedUser(): Promise<MadeUser> {
 }
 
 const newEmail = () => `${crypto.randomUUID()}@example.com`
-const call = (name: keyof typeof ENDPOINTS, body: object) =>
-  statusOf(auth.handler(post(ENDPOINTS[name].path, body)))
+const call = (name: keyof typeof ENDPOINTS, body: object, headers = {}) =>
+  statusOf(auth.handler(post(ENDPOINTS[name].path, body, headers)))
+/** The user's browser, in which a link needs no password. */
+const browser = async () => ({ cookie: (await auth.signIn(user.userId)).cookie })
 const undo = (token: string) => call('undoEmailChange', { token })
 const changeLink = (email: string) => insertLink(auth, { kind: 'change-email', userId: user.userId, email })
 const undoLink = () => insertLink(auth, { kind: 'undo-email-change', ...user })
@@ -46,10 +48,10 @@ test('one of several concurrent uses succeeds', async () => {
 
 test('no sign-up takes the former address while the change commits', async () => {
   for (let round = 0; round < 10; round++) {
-    const token = await changeLink(newEmail())
+    const [token, headers] = [await changeLink(newEmail()), await browser()]
     const { email } = user
     const [changed, signedUp] = await Promise.all([
-      call('verifyEmail', { token }),
+      call('verifyEmail', { token }, headers),
       call('signUpEmail', { name: 'Eve', email, password: 'a rare password' }),
     ])
     expect({ changed, signedUp }).toEqual({ changed: '200', signedUp: '409 EMAIL_TAKEN' })
@@ -59,10 +61,10 @@ test('no sign-up takes the former address while the change commits', async () =>
 
 test("a concurrent change doesn't survive an undo, and neither does a sign-in with the old password", async () => {
   for (let round = 0; round < 10; round++) {
-    const [token, link] = [await undoLink(), await changeLink(newEmail())]
+    const [token, link, headers] = [await undoLink(), await changeLink(newEmail()), await browser()]
     const [undone] = await Promise.all([
       undo(token),
-      call('verifyEmail', { token: link }),
+      call('verifyEmail', { token: link }, headers),
       call('signInEmail', { email: user.email, password: TEST_PASSWORD }),
     ])
     expect(undone).toBe('200')

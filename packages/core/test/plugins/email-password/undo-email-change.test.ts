@@ -217,7 +217,7 @@ describe('a thief cannot void the undo link', () => {
     // As if it had been requested before the address was reserved.
     const { userId } = accomplice
     const link = await insertLink(auth, { kind: 'change-email', userId, email: user.email })
-    expect(await statusOf(call('verifyEmail', { token: link }))).toBe('409 EMAIL_TAKEN')
+    expect(await statusOf(call('verifyEmail', { token: link }, accomplice.cookie))).toBe('409 EMAIL_TAKEN')
     expect(await statusOf(undo(token))).toBe('200')
     // The request above sent nothing.
     expect(await outbox.takeLink('reset-password')).toMatchObject({ to: user.email })
@@ -275,7 +275,7 @@ describe('with undoEmailChange: false', async () => {
     const ada = await without.createUser()
     const email = newEmail()
     const token = await insertLink(without, { kind: 'change-email', userId: ada.userId, email })
-    await without.handler(post(ENDPOINTS.verifyEmail.path, { token }))
+    await without.handler(post(ENDPOINTS.verifyEmail.path, { token, password: TEST_PASSWORD }))
     expect(await notices.takeNotice('email-changed')).toMatchObject({ to: ada.email, token: null })
     const input = { name: 'Eve', email: ada.email, password: NEW_PASSWORD }
     expect(await statusOf(without.handler(post(ENDPOINTS.signUpEmail.path, input)))).toBe('200')

@@ -27,8 +27,10 @@ beforeEach(async () => {
 const newEmail = () => `${crypto.randomUUID()}@example.com`
 const call = (name: keyof typeof ENDPOINTS, body: unknown = {}, cookie = ada.cookie) =>
   auth.handler(post(ENDPOINTS[name].path, body, { cookie }))
-const verify = (token: string, cookie = '') =>
-  auth.handler(post(ENDPOINTS.verifyEmail.path, { token }, { ...(cookie && { cookie }) }))
+const withPassword = { password: TEST_PASSWORD }
+/** Opens a link in a browser; without cookies, the user enters the password. */
+const verify = (token: string, cookie = '', input: object = cookie ? {} : withPassword) =>
+  auth.handler(post(ENDPOINTS.verifyEmail.path, { token, ...input }, { ...(cookie && { cookie }) }))
 const userRow = () =>
   auth.db.selectFrom('user').selectAll().where('id', '=', user.userId).executeTakeFirstOrThrow()
 const signIn = (email: string) =>
@@ -56,7 +58,7 @@ describe('an address is verified', () => {
       expiresAt: new Date(auth.clock.now().getTime() + 24 * 3_600_000),
       user: { id: userId, name: 'Ada', email },
     })
-    expect(await statusOf(verify(link.token))).toBe('200')
+    expect(await statusOf(verify(link.token, '', { password: 'a rare password' }))).toBe('200')
     const row = auth.db.selectFrom('user').select('emailVerified').where('id', '=', userId)
     expect(await row.executeTakeFirst()).toEqual({ emailVerified: 1 })
   })
@@ -68,7 +70,7 @@ describe('an address is verified', () => {
     expect(to).toBe(user.email)
     const before = await userRow()
     auth.clock.advance(1)
-    // The link alone is enough: the user may open it on another device.
+    // The password is enough: the user may open it on another device.
     const verified = await verify(token)
     expect(await verified.json()).toEqual({ success: true })
     expect(cookieChanges(verified)).toEqual({ set: [], cleared: [] })
@@ -225,7 +227,7 @@ describe('an address is changed', () => {
 
     test("of another user ends all sessions of the link's user, and leaves the other session unchanged", async () => {
       const bob = await auth.signIn()
-      const response = await verify(await receive(newEmail()), bob.cookie)
+      const response = await verify(await receive(newEmail()), bob.cookie, withPassword)
       expect(await response.json()).toEqual({ success: true })
       expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
       expect(await sessionCall(ada.cookie)).toBe('401 SESSION_NOT_FOUND')
@@ -233,7 +235,7 @@ describe('an address is changed', () => {
     })
   })
 
-  describe('opened elsewhere ends all sessions of the user', () => {
+  describe('opened elsewhere, with the password, ends all sessions of the user', () => {
     test.each([
       ['without cookies', () => ''],
       ['with the JWT alone', () => `service.jwt=${ada.token}`],
@@ -250,7 +252,7 @@ describe('an address is changed', () => {
     ])('%s', async (_name, given) => {
       const elsewhere = await auth.signIn(user)
       const cookie = await given()
-      const response = await verify(await receive(newEmail()), cookie)
+      const response = await verify(await receive(newEmail()), cookie, withPassword)
       expect(await response.json()).toEqual({ success: true })
       expect(cookieChanges(response)).toEqual({ set: [], cleared: [] })
       expect(await auth.database.sessions.findSession(ada)).toBeNull()

@@ -1,5 +1,5 @@
 import { totp } from '@sallyport/core/plugins/totp'
-import { createTestAuth } from '@sallyport/core/testing'
+import { createTestAuth, TEST_PASSWORD } from '@sallyport/core/testing'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertLink } from '../../support/insert-link.ts'
 import { insertTotp } from '../../support/insert-totp.ts'
@@ -73,7 +73,7 @@ describe('a user with a second factor', () => {
     const challenge = await challengeOf(user.email)
     const email = `${crypto.randomUUID()}@example.com`
     const token = await insertLink(auth, { userId: user.userId, email, kind: 'change-email' })
-    expect((await open().call('verifyEmail', { token })).status).toBe('200')
+    expect((await open().call('verifyEmail', { token, password: TEST_PASSWORD })).status).toBe('200')
     expect(await send(challenge, code)).toBe('400 CHALLENGE_INVALID')
   })
 

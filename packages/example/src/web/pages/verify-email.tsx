@@ -9,7 +9,7 @@ export function VerifyEmail() {
       description="Confirms that you receive the emails of this address."
       action="Confirm email"
       success="Your email is confirmed."
-      run={(token) => client.api.verifyEmail({ token })}
+      run={(token, input) => client.api.verifyEmail({ token, ...input })}
     />
   )
 }

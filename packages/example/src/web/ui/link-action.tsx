@@ -1,6 +1,11 @@
-import { Card, Link } from '@radix-ui/themes'
+import { Card, Link, Text } from '@radix-ui/themes'
+import { AuthClientError } from '@sallyport/trpc/client'
+import { useState } from 'react'
 import { Link as RouterLink } from 'react-router'
 import { ActionButton } from './action-button.tsx'
+import { Field } from './field.tsx'
+import { Form } from './form.tsx'
+import { GuestLink } from './guest-link.tsx'
 import { PageHeading } from './page-heading.tsx'
 import { Problem } from './problem.tsx'
 import { SuccessMessage } from './success.tsx'
@@ -14,8 +19,8 @@ interface LinkActionProps {
   readonly success: string
   /** The link after it. @default the home page */
   readonly link?: { readonly to: string; readonly label: string }
-  /** Uses the token in the link. */
-  readonly run: (token: string) => Promise<unknown>
+  /** Uses the token in the link. Gets a password once the server has asked for it. */
+  readonly run: (token: string, input: { password?: string }) => Promise<unknown>
 }
 
 /**
@@ -23,7 +28,14 @@ interface LinkActionProps {
  * too.
  */
 export function LinkAction({ title, description, action, success, link = HOME_LINK, run }: LinkActionProps) {
-  const { mutate, isPending, isSuccess, error } = useLink(run)
+  const [asksPassword, setAsksPassword] = useState(false)
+  const { mutate, isPending, isSuccess, error } = useLink((token, values: FormData) => {
+    const input = asksPassword ? { password: String(values.get('password')) } : {}
+    return run(token, input).catch((error: unknown) => {
+      if (error instanceof AuthClientError && error.code === 'INVALID_CREDENTIALS') setAsksPassword(true)
+      throw error
+    })
+  })
   return (
     <div className="narrow">
       <PageHeading title={title}>{description}</PageHeading>
@@ -36,9 +48,12 @@ export function LinkAction({ title, description, action, success, link = HOME_LI
               <RouterLink to={link.to}>{link.label}</RouterLink>
             </Link>
           ) : (
-            <ActionButton isPending={isPending} onClick={() => mutate()}>
-              {action}
-            </ActionButton>
+            <Form onFilled={(values) => mutate(values)}>
+              {asksPassword && <AccountPassword />}
+              <ActionButton type="submit" isPending={isPending}>
+                {action}
+              </ActionButton>
+            </Form>
           )}
         </div>
       </Card>
@@ -47,3 +62,22 @@ export function LinkAction({ title, description, action, success, link = HOME_LI
 }
 
 const HOME_LINK = { to: '/', label: 'Go to the home page' }
+
+/** Shown in a browser that the account doesn't know: a stranger may have entered the user's address. */
+const AccountPassword = () => (
+  <>
+    <Field
+      label="Password"
+      name="password"
+      type="password"
+      autoComplete="current-password"
+      autoFocus
+      required
+    />
+    <Text as="p" size="2">
+      <GuestLink to="/sign-in">Sign in</GuestLink>
+      {' · '}
+      <GuestLink to="/forgot-password">Forgot password?</GuestLink>
+    </Text>
+  </>
+)
