@@ -250,7 +250,7 @@ describe('init is safe', () => {
     const { code, stderr } = await init(app, '--yes', '--force')
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `Nothing written: ${join('src', 'auth.config.ts')}, ${join('src', 'auth.ts')} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.\n`,
+      stderr: `Nothing written, because "sallyport init" never overwrites a file. Move ${join('src', 'auth.config.ts')} and ${join('src', 'auth.ts')}, or follow docs/install.md.\n`,
     })
     expect(filesOf(app)).toEqual(before)
   })

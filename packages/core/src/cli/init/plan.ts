@@ -40,9 +40,9 @@ export function planInit(app: DetectedApp): Plan {
   const envFile = posix.join(serverFolder, '.env')
   const taken = files.filter(({ path, after }) => ![null, after].includes(readIfExists(path)))
   if (taken.length > 0) {
-    const paths = taken.map(({ path }) => path).join(', ')
+    const paths = new Intl.ListFormat('en').format(taken.map(({ path }) => path))
     throw new ConfigurationError(
-      `Nothing written: ${paths} exists, and "sallyport init" never overwrites a file. Move it, or follow docs/install.md.`,
+      `Nothing written, because "sallyport init" never overwrites a file. Move ${paths}, or follow docs/install.md.`,
     )
   }
   const edits = planEdits(steps.edits)
