@@ -9,7 +9,10 @@ import type { AppRouter } from '../routers/app.ts'
 export function createBearerClient(baseUrl: string, storage: BearerStorage) {
   const authClient = createAuthClient<typeof auth.api>({ baseUrl, transport: bearer(storage) })
   const trpcClient = createTRPCClient<AppRouter>({
-    links: [authLink(authClient), httpBatchLink({ url: `${baseUrl}/trpc`, fetch: authClient.fetch })],
+    links: [
+      authLink(authClient),
+      httpBatchLink({ url: `${baseUrl}/trpc`, fetch: authClient.fetch, maxItems: 20 }),
+    ],
   })
   return { authClient, trpcClient }
 }

@@ -24,7 +24,8 @@ import { runCall } from './run-call.ts'
  * The server must add `authErrorData` to its error formatter. Without it, no call is sent again, and in
  * development the first 401 logs a warning.
  *
- * @example links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch })]
+ * @example
+ * links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch, maxItems: 20 })]
  */
 export function authLink<Router extends AnyTRPCRouter>(
   authClient: LinkClient | CallingPage,

@@ -44,7 +44,7 @@ const followed = new WeakMap<object, LinkSession>()
  * Connects the links to Better Auth's client. Its user changes with the id of the session: on a sign-in, a
  * sign-out, or an impersonation. Asks the server daily, which renews the session when due.
  *
- * @example links: [authLink(betterAuthSession(authClient)), httpBatchLink({ url: '/trpc' })]
+ * @example links: [authLink(betterAuthSession(authClient)), httpBatchLink({ url: '/trpc', maxItems: 20 })]
  */
 export function betterAuthSession(authClient: BetterAuthClient): LinkClient {
   const session = followed.get(authClient) ?? followSession(authClient)

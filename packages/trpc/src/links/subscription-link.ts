@@ -23,7 +23,7 @@ export type SubscriptionLinkOptions<Router extends AnyTRPCRouter> = Omit<
  * splitLink({
  *   condition: ({ type }) => type === 'subscription',
  *   true: subscriptionLink(authClient, { url: '/trpc' }),
- *   false: httpBatchLink({ url: '/trpc', fetch: authClient.fetch }),
+ *   false: httpBatchLink({ url: '/trpc', fetch: authClient.fetch, maxItems: 20 }),
  * })
  */
 export function subscriptionLink<Router extends AnyTRPCRouter>(
