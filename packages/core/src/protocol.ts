@@ -261,7 +261,7 @@ export interface AuditRecordResponse {
   type: string
   userId: string | null
   sessionId: string | null
-  /** The admin who did it. */
+  /** The admin, or the member of an organization, who did it; `cli`; null for the user, or the app's code. */
   actorId: string | null
   actingSessionId: string | null
   address: string | null
@@ -274,7 +274,7 @@ export interface AuditRecordResponse {
 export interface SessionResponse {
   id: string
   createdAt: string
-  /** When a JWT was last issued, to the minute. */
+  /** When it began or was last refreshed, to the minute. */
   lastSeenAt: string
   lastAuthenticatedAt: string
   expiresAt: string

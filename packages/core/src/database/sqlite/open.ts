@@ -18,7 +18,7 @@ import { PASS_MS } from './polling-feed.ts'
 export interface SqliteOptions extends OwnTablesOptions {
   /** Timeout of a statement that waits for other processes, after which it is 503, in ms. @default 5_000 */
   readonly busyTimeoutMs?: number
-  /** Whether to create a missing file. @default true */
+  /** Whether to create a missing file, which `migrate: false` never does. @default true */
   readonly create?: boolean
 }
 
@@ -32,8 +32,8 @@ export interface SqliteOptions extends OwnTablesOptions {
  * If the app has a client for the file, pass it: two copies of SQLite in one process lose writes. The client
  * stays open when the database is closed, and the file keeps its journal mode.
  * @param source `file:` followed by a path, a path, or `:memory:`, which need better-sqlite3; or `{ client }`
- * @throws ConfigurationError if the URL isn't a SQLite URL, the file is missing and `create` is false, or
- * another SQLite library in this process has the file open
+ * @throws ConfigurationError if the URL isn't a SQLite URL, the file is missing and `create` or `migrate` is
+ * false, or another SQLite library in this process has the file open
  */
 export function openSqlite<AppTables = unknown>(
   source: SqliteSource,
