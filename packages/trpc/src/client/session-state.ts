@@ -5,7 +5,7 @@ import { type Held, hold, type Receipt } from './receipt.ts'
 /**
  * - `loading`: the client waits for its first response
  * - `signing-out`: the user signed out and the server hasn't confirmed it yet
- * - `unknown`: the client got no first response, and retries
+ * - `unknown`: the first attempt failed. The client retries, except after a ban or a cookie conflict
  */
 export type AuthStatus = 'loading' | 'authenticated' | 'unauthenticated' | 'signing-out' | 'unknown'
 
@@ -17,7 +17,7 @@ export interface AuthState {
   /** Null if no user is signed in, or the client doesn't know. */
   readonly userId: string | null
   readonly sessionId: string | null
-  /** Why the latest attempt failed. Only `SECRET_SUPERSEDED` changes the status, to `unauthenticated`. */
+  /** Why the latest attempt failed. A user stays signed in, except after `SECRET_SUPERSEDED`. */
   readonly error: AuthClientError | null
 }
 

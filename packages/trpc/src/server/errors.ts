@@ -93,9 +93,10 @@ const ENDPOINT_CODES: Readonly<Record<number, TRPCError['code']>> = {
  * Keeps the status, message, and code of errors of `auth.api` and `createSession`, which tRPC turns into 500.
  *
  * @example
- * const signIn = t.procedure
+ * const rename = protectedProcedure
  *   .use(authErrorMiddleware)
- *   .mutation(({ ctx, input }) => auth.api.signInEmail({ ...input, request: ctx.request }))
+ *   .input(z.object({ name: z.string() }))
+ *   .mutation(({ ctx, input }) => getAuth(ctx).api.updateUser(input))
  */
 export const authErrorMiddleware: TRPCMiddlewareFunction<object, object, object, object, unknown> = async ({
   ctx,

@@ -36,7 +36,8 @@ const BROWSER_HEADERS = ['origin', 'cookie', 'sec-fetch-site']
  * listener that users can't reach: a unix socket for this machine, an https address for the edge.
  *
  * @example
- * const handler = createInternalHandler(internalFunctions, { serviceJwks: staticJwks(env.SERVICE_JWKS) })
+ * const serviceJwks = staticJwks(process.env.SERVICE_JWKS, { name: 'SERVICE_JWKS' })
+ * const handler = createInternalHandler(internalFunctions, { serviceJwks })
  * createServer(getRequestListener(handler)).listen('/run/app/internal.sock')
  * @throws ConfigurationError if a service key also signs JWTs of users, or a limit is invalid
  */

@@ -24,7 +24,7 @@ export interface HttpRunnerOptions extends CallLimits {
   readonly url: string
   readonly service: {
     readonly name: string
-    /** The `SERVICE_SIGNING_KEYS` of `sallyport keys create`, or the `signingKeys` of `openKeyFile`. */
+    /** `SERVICE_SIGNING_KEYS`, of `keys create --prefix SERVICE_`, or the `signingKeys` of `openKeyFile`. */
     readonly signingKeys: unknown
   }
   /** The configuration of the app, whose base URL is the audience of the tokens. */
