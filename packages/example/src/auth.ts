@@ -16,7 +16,7 @@ import { printInvitation } from './invitations.ts'
 import { encryptionKeys } from './keys/encryption-keys.ts'
 import { signingKeys } from './keys/signing-keys.ts'
 
-/** Replace `printEmail` with your mail service. */
+/** Replace the whole value with `{ sendEmail }` of your mail service. Here, production sends no emails. */
 const emails = isProduction ? {} : { sendEmail: printEmail }
 const password = emailPassword({ usernames: true, ...emails })
 
