@@ -68,6 +68,12 @@ async function ageSessions(...methods: ('oauth' | 'passkey')[]) {
   await room.db.updateTable('session').set({ amr, lastAuthenticatedAt }).execute()
 }
 
+/** Moves the last proof of a user's sessions to half an hour ago. */
+async function ageSession(userId: string) {
+  const lastAuthenticatedAt = new Date(Date.now() - 30 * 60_000)
+  await room.db.updateTable('session').set({ lastAuthenticatedAt }).where('userId', '=', userId).execute()
+}
+
 longTest(
   'a person of the demo provider adds a passkey, unlinks the provider, and signs in with the passkey',
   async () => {
@@ -452,6 +458,31 @@ test('a user sets up an app, signs in with a code, and confirms an action with o
   await dialog.getByLabel('Code', { exact: true }).fill(recoveryCodes[0] ?? '')
   await dialog.getByRole('button', { name: 'Confirm', exact: true }).click()
   await page.getByText("Copy this key now. You can't see it again.").waitFor()
+})
+
+test('a user whose session is no longer fresh confirms it while they set up an app or a passkey', async () => {
+  const { page, open, userId, mayLog } = await room.signUp()
+  await plugInAuthenticator(page)
+  await open('/account')
+  const confirm = async () => {
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Password').fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Confirm', exact: true }).click()
+  }
+  mayLog(logOf(403))
+
+  await click(page, 'Set up an app')
+  const secret = (await page.locator('.totp-secret').textContent()) ?? ''
+  await ageSession(userId)
+  await enterFirstCode(page, codeOf(secret, 0))
+  await click(page, 'Confirm')
+  await confirm()
+  await takeRecoveryCodes(page)
+
+  await page.route('**/add-passkey', (route) => ageSession(userId).then(() => route.continue()), { times: 1 })
+  const added = addPasskey(page, 'Laptop')
+  await confirm()
+  await added
 })
 
 longTest(

@@ -33,7 +33,9 @@ function AddPasskey() {
   const add = useMutation({
     mutationFn: async (name: string) => {
       const options = await run(() => client.api.createPasskeyOptions())
-      return client.api.addPasskey({ response: await createPasskey(options), name })
+      const response = await createPasskey(options)
+      // The session may have become too old meanwhile.
+      return run(() => client.api.addPasskey({ response, name }))
     },
     onSuccess,
   })

@@ -64,9 +64,11 @@ interface ConfirmProps extends SetUpProps {
 
 function Confirm({ uri, secret, onConfirmed }: ConfirmProps) {
   const { client } = useAppAuth()
+  const { run } = useSensitive()
   const waysChanged = useWaysChanged()
   const confirm = useMutation({
-    mutationFn: (values: FormData) => client.api.confirmTotp({ code: String(values.get('code')) }),
+    // The session may have become too old meanwhile.
+    mutationFn: (values: FormData) => run(() => client.api.confirmTotp({ code: String(values.get('code')) })),
     async onSuccess({ recoveryCodes }) {
       onConfirmed(recoveryCodes)
       await waysChanged()
