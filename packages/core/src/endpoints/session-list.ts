@@ -73,5 +73,5 @@ export function describeDevice(userAgent: string | null): string | null {
   const { browser, os, platform } = Bowser.parse(userAgent)
   const system = os.name ?? platform.model ?? platform.type
   if (browser.name && system) return `${browser.name} on ${system}`
-  return browser.name || system || (userAgent.split(/[/\s]/)[0] ?? null)
+  return browser.name || system || userAgent.split(/[/\s]/)[0] || null
 }

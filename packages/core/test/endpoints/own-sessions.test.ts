@@ -127,12 +127,22 @@ describe('GET /sessions', () => {
       expect(text).not.toContain(secret)
   })
 
+  test.each([
+    ['curl/8.5.0', 'curl'],
+    ['/1.0', null],
+    [' ', null],
+  ])('describes the user agent "%s" as %s', async (userAgent, device) => {
+    const update = auth.db.updateTable('session').set({ userAgent }).where('id', '=', ada.sessionId)
+    await update.execute()
+    expect(await list()).toContainEqual(expect.objectContaining({ id: ada.sessionId, device }))
+  })
+
   test('omits expired sessions and those of other users', async () => {
     await auth.expireSession(elsewhere)
     expect((await list()).map(({ id }) => id)).toEqual([ada.sessionId])
   })
 
-  test('returns when the last JWT was issued, and when the password was last entered', async () => {
+  test('returns when the last refresh was, and when the password was last entered', async () => {
     const before = auth.clock.now().toISOString()
     auth.clock.advance(120)
     await auth.handler(get(ENDPOINTS.token.path, { cookie: ada.cookie }))
