@@ -37,7 +37,8 @@ export interface LockSessionOptions extends ValidateOptions {
  * Runs Step 2 inside a transaction of the app: locks and reads the user, then the session. The writes of the
  * transaction, and nothing else, commit before a revocation of the session or not at all.
  *
- * Call it first in the transaction, before the app locks other rows. In SQLite, use `begin immediate`.
+ * Call it first in the transaction, before the app locks other rows. In SQLite, use `begin immediate`, and
+ * Drizzle's `tx.all` instead of `tx.execute`.
  * @param execute runs a statement in the transaction
  * @param identity `ctx.identity`
  * @throws AuthError like `validateSession`; let it roll back the transaction

@@ -1,10 +1,14 @@
+import { createClient } from '@libsql/client'
 import { isAuthError, type Reason } from '@sallyport/core'
 import * as postgres from '@sallyport/core/postgres'
 import * as sqlite from '@sallyport/core/sqlite'
+import { drizzle } from 'drizzle-orm/libsql'
+import { sql as drizzleSql } from 'drizzle-orm/sql'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createIssuer } from '../../../core/test/support/create-issuer.ts'
 import { testPostgres } from '../../../core/test/support/postgres.ts'
-import type { SignedIn } from '../revocation/signed-in-users.ts'
+import { insertSignedIn, type SignedIn } from '../revocation/signed-in-users.ts'
 import { type OwnTransactions, withDrizzle, withKysely, withPrisma } from './libraries.ts'
 import type { App } from './open-app.ts'
 import { openForTests, STORES } from './stores.ts'
@@ -213,4 +217,17 @@ describe.each(CASES)('lockSession in a transaction of $library', async ({ lockSe
     const broken = () => Promise.reject(new Error('the connection is gone'))
     expect(await reasonOf(transaction(() => lockSession(broken, ada)))).toBe('SESSIONS_UNAVAILABLE')
   })
+})
+
+test('lockSession runs the statements of Drizzle on SQLite', async () => {
+  const client = createClient({ url: await STORES[0].createDatabase() })
+  const database = await sqlite.openSqlite({ client })
+  const [ada] = await insertSignedIn(database.db, 1, { issuer: await createIssuer() })
+  if (ada === undefined) throw new TypeError('One was expected')
+  const locked = await drizzle(client).transaction((tx) =>
+    sqlite.lockSession((...query) => tx.all(drizzleSql(...query)), ada),
+  )
+  expect(locked).toMatchObject({ id: ada.sessionId, userId: ada.userId })
+  await database.close()
+  client.close()
 })
