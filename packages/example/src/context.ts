@@ -21,7 +21,7 @@ export const wsContext = (options: CreateWSSContextFnOptions) => ({
   cookie: null,
 })
 
-/** Creates the context of a page that the server renders, once per page. */
+/** Creates the context of a page that the server renders, once per query. */
 export const pageContext = (headers: Headers) => ({
   ...auth.headers(headers),
   db,
