@@ -4,9 +4,12 @@ import { AuthError } from '../protocol/errors.ts'
 export interface CookieNames {
   /** Holds the JWT: `service.jwt`. */
   readonly jwt: string
-  /** Holds `<sessionId>.<secret>`: `service.session`, or `__Host-service.session` over https. */
+  /**
+   * Holds `<sessionId>.<secret>`: `service.session`. Over https, it begins with `__Host-`, or with
+   * `__Secure-` if there is a `cookieDomain`.
+   */
   readonly session: string
-  /** Marks a browser that has signed in before: `service.device`, or `__Host-service.device` over https. */
+  /** Marks a browser that has signed in before: `service.device`, with the same beginning. */
   readonly device: string
 }
 
