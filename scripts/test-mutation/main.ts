@@ -10,7 +10,7 @@ import { printFigures, printMutants } from './report.ts'
 import { runGroup } from './run-group.ts'
 
 /** Characters of source per mutant, on average. */
-const CHARACTERS_PER_MUTANT = 46
+const CHARACTERS_PER_MUTANT = 54
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
