@@ -17,7 +17,7 @@ export type FailureCode =
   /** Revocations of other processes don't arrive. Streams end within their lease. */
   | 'FEED_DOWN'
   | 'KEYS_UNAVAILABLE'
-  /** A provider of `oauth()` didn't respond, or rejected the id, the secret, or the scopes of the app. */
+  /** A provider of `oauth()` sent no valid response, or rejected the app's id, secret, scopes, or request. */
   | 'PROVIDER_UNAVAILABLE'
   /** The key file is gone, can't be read, or isn't valid. The last known keys stay in use. */
   | 'KEY_FILE_INVALID'

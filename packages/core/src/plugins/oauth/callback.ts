@@ -1,7 +1,9 @@
 import * as z from 'zod/mini'
 import type { AuthConfig } from '../../config.ts'
 import { defineEndpoint, type Endpoint } from '../../endpoints/endpoint.ts'
+import { Fault } from '../../events/failure-code.ts'
 import { reportFailure } from '../../events/report-failure.ts'
+import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { toErrorResponse } from '../../protocol/responses.ts'
 import { countAddress, giveBackAttempt } from './attempts.ts'
 import { redirectUriOf } from './authorization-url.ts'
@@ -113,7 +115,9 @@ function failed(
   error: unknown,
   { errorTo, path, config }: { errorTo: string; path: string; config: AuthConfig },
 ) {
-  reportFailure(error, { path, step: 'endpoint' }, config)
+  // An invalid response is a rejection for the user, and a failure for the operator.
+  const fault = isEndpointError(error) && error.cause instanceof Fault ? error.cause : error
+  reportFailure(fault, { path, step: 'endpoint' }, config)
   const { code, challenge } = toErrorResponse(error)
   const url = new URL(withParameter(errorTo, 'error', code))
   // Behind a `#`, which browsers never send.

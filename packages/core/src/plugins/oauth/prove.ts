@@ -1,6 +1,7 @@
 import * as client from 'openid-client'
 import * as z from 'zod/mini'
 import { userImage, userName } from '../../endpoints/user-record.ts'
+import { Fault } from '../../events/failure-code.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { emailAddress } from '../internal.ts'
 import { oauthError } from './errors.ts'
@@ -99,7 +100,7 @@ function validPerson(person: OauthPerson, postedName: string | null): Person {
     z.string().check(z.minLength(1), z.maxLength(255)),
     person.accountId,
   )
-  if (accountId === undefined) throw oauthError('SIGN_IN_FAILED', { cause: new Error('The id is missing') })
+  if (accountId === undefined) throw oauthError('SIGN_IN_FAILED', { cause: invalidResponse('no id') })
   const email = z.safeParse(emailAddress, person.email).data ?? null
   return {
     accountId,
@@ -143,13 +144,24 @@ const CANCELED = new Set(['access_denied', 'user_cancelled_authorize', 'user_can
 export function toRejection(cause: unknown): Error {
   if (isEndpointError(cause)) return cause
   const code = providerCode(cause)
-  if (cause instanceof client.AuthorizationResponseError && CANCELED.has(code))
-    return oauthError('SIGN_IN_CANCELED', { cause })
+  const isOfPage = cause instanceof client.AuthorizationResponseError
+  if (isOfPage && CANCELED.has(code)) return oauthError('SIGN_IN_CANCELED', { cause })
+  // Only our request is invalid there. The token endpoint may also mean a code or a refresh token.
+  const isOurs = isOfPage && code === 'invalid_request'
   // The default log doesn't print the innermost cause.
-  if (FOR_OPERATOR.has(code))
+  if (FOR_OPERATOR.has(code) || isOurs)
     return oauthError('PROVIDER_UNAVAILABLE', { cause: new Error(`The provider says ${code}`, { cause }) })
-  const isInvalid = cause instanceof client.ClientError && !UNAVAILABLE.has(cause.code ?? '')
-  return oauthError(code !== '' || isInvalid ? 'SIGN_IN_FAILED' : 'PROVIDER_UNAVAILABLE', { cause })
+  if (code !== '') return oauthError('SIGN_IN_FAILED', { cause })
+  if (!(cause instanceof client.ClientError) || UNAVAILABLE.has(cause.code ?? ''))
+    return oauthError('PROVIDER_UNAVAILABLE', { cause })
+  // Without its own cause, which has tokens.
+  const { message } = cause.cause instanceof Error ? cause.cause : cause
+  return oauthError('SIGN_IN_FAILED', { cause: invalidResponse(message) })
+}
+
+/** For the operator: every sign-in may fail, such as with another issuer or a wrong clock. */
+function invalidResponse(reason: string): Fault {
+  return new Fault('PROVIDER_UNAVAILABLE', `The provider's response isn't valid: ${reason}`)
 }
 
 /** Returns the code of a provider's response (RFC 6749, sections 4.1.2.1 and 5.2); empty without one. */

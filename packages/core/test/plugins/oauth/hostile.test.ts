@@ -251,32 +251,40 @@ describe('a failure of the provider', () => {
   const said = (error: string) => expect.objectContaining({ message: `The provider says ${error}` })
 
   test('is reported to the operator, and not to the user', async () => {
-    failures.length = 0
+    const onFailure = vi.fn()
+    const other = await createOauthAuth(
+      { providers: { acme: { ...CLIENT, issuer: acme.issuer } } },
+      { onFailure },
+    )
     acme.tokenStatus = 500
-    await expectRejection(browser.go('signInOauth'), '/sign-in?error=PROVIDER_UNAVAILABLE')
-    expect(failures).toHaveLength(1)
+    await expectRejection(other.open().go('signInOauth'), '/sign-in?error=PROVIDER_UNAVAILABLE')
+    expect(onFailure).toHaveBeenCalledOnce()
   })
 
-  test.each(['invalid_scope', 'unauthorized_scope_error', 'redirect_uri_mismatch', 'server_error'])(
-    'is reported if the callback says %s',
-    async (error) => {
-      // Only the first failure of a path in a minute is reported at once.
-      const onFailure = vi.fn()
-      const providers = { acme: { ...CLIENT, issuer: acme.issuer } }
-      const other = await createOauthAuth({ providers }, { onFailure })
-      acme.added = { error }
-      expect((await other.open().go('signInOauth')).page).toBe('/sign-in?error=PROVIDER_UNAVAILABLE')
-      expect(onFailure.mock.calls).toEqual([
-        [
-          expect.objectContaining({
-            code: 'PROVIDER_UNAVAILABLE',
-            path: '/callback/acme',
-            cause: expect.objectContaining({ cause: said(error) }),
-          }),
-        ],
-      ])
-    },
-  )
+  // A provider that rejects PKCE, or wants pushed requests, says invalid_request.
+  test.each([
+    'invalid_scope',
+    'unauthorized_scope_error',
+    'redirect_uri_mismatch',
+    'server_error',
+    'invalid_request',
+  ])('is reported if the callback says %s', async (error) => {
+    // Only the first failure of a path in a minute is reported at once.
+    const onFailure = vi.fn()
+    const providers = { acme: { ...CLIENT, issuer: acme.issuer } }
+    const other = await createOauthAuth({ providers }, { onFailure })
+    acme.added = { error }
+    expect((await other.open().go('signInOauth')).page).toBe('/sign-in?error=PROVIDER_UNAVAILABLE')
+    expect(onFailure.mock.calls).toEqual([
+      [
+        expect.objectContaining({
+          code: 'PROVIDER_UNAVAILABLE',
+          path: '/callback/acme',
+          cause: expect.objectContaining({ cause: said(error) }),
+        }),
+      ],
+    ])
+  })
 
   test.each([
     ['a wrong secret is reported', 'incorrect_client_credentials', 'PROVIDER_UNAVAILABLE', true],
@@ -287,6 +295,30 @@ describe('a failure of the provider', () => {
     await expectRejection(browser.go('signInOauth', { ...ACME, provider: 'plain' }), `/sign-in?error=${code}`)
     const texts = failures.map((failure) => inspect(failure.cause))
     expect(texts).toEqual(isReported ? [expect.stringContaining(`The provider says ${error}`)] : [])
+  })
+
+  type Changes = { claims?: object; tokens?: object; signsWithStrangeKey?: boolean }
+  test.each<[string, string, Changes]>([
+    ['another issuer', '"iss" (issuer)', { claims: { iss: 'https://evil.example' } }],
+    ['no nonce', '"nonce" (nonce)', { claims: { nonce: undefined } }],
+    ['a wrong time', '"exp" (expiration time)', { claims: { exp: 1 } }],
+    ['no ID token', '"id_token"', { tokens: { id_token: undefined } }],
+    ['no token type', '"token_type"', { tokens: { token_type: undefined } }],
+    ['another key', 'signature', { signsWithStrangeKey: true }],
+  ])('is reported, without tokens, if the response has %s', async (_name, reason, changes) => {
+    const onFailure = vi.fn()
+    const providers = { acme: { ...CLIENT, issuer: acme.issuer } }
+    const other = await createOauthAuth({ providers }, { onFailure })
+    const { claims: altered, tokens: alteredTokens, signsWithStrangeKey = false } = changes
+    acme.alter = (claims) => ({ ...claims, ...altered })
+    acme.alterTokens = (tokens) => ({ ...tokens, ...alteredTokens })
+    acme.signsWithStrangeKey = signsWithStrangeKey
+    await expectRejection(other.open().go('signInOauth'), FAILED)
+    const cause = expect.objectContaining({ message: expect.stringContaining(reason) })
+    expect(onFailure.mock.calls).toEqual([
+      [expect.objectContaining({ code: 'PROVIDER_UNAVAILABLE', path: '/callback/acme', cause })],
+    ])
+    expect(inspect(onFailure.mock.calls, { depth: null })).not.toContain('access_token')
   })
 
   test('that the user caused is not reported', async () => {

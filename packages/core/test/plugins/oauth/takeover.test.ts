@@ -196,7 +196,10 @@ describe('another sub', () => {
 
   test('in UserInfo than in the ID token is rejected', async () => {
     const local = await startLocalProvider({ userinfo_endpoint: `${other.issuer}/userinfo` })
-    const mixed = await createOauthAuth({ providers: { acme: { ...CLIENT, issuer: local.issuer } } })
+    const mixed = await createOauthAuth(
+      { providers: { acme: { ...CLIENT, issuer: local.issuer } } },
+      { onFailure: () => {} },
+    )
     local.person = { sub: ada.sub }
     const read = async (sub: string) => {
       other.resources.set('/userinfo', { ...ada, sub })
