@@ -176,4 +176,11 @@ const githubRejection = z.object({
   cause: z.object({ cause: z.object({ body: z.object({ error: z.string() }) }) }),
 })
 
-const UNAVAILABLE = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'])
+/** Codes of the library. An error that it doesn't know has none, such as of a response that was cut. */
+const UNAVAILABLE = new Set([
+  '',
+  'OAUTH_TIMEOUT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+])

@@ -1,5 +1,6 @@
 import { refreshTokenGrant } from 'openid-client'
 import type { AnyDatabase } from '../../database/database.ts'
+import { Fault } from '../../events/failure-code.ts'
 import type { EncryptionKeys } from '../../keys/encryption-keys.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { oauthError } from './errors.ts'
@@ -68,8 +69,10 @@ async function toToken({ accessToken, expiresAt, scope }: StoredTokens): Promise
   return { accessToken: await accessToken(), expiresAt, scopes }
 }
 
-/** A provider that rejects a refresh token has revoked it. */
+/** A provider that rejects a refresh token has revoked it. An invalid response says nothing about it. */
 function toMissing(rejection: Error): Error {
   const isRejected = isEndpointError(rejection) && rejection.code === 'SIGN_IN_FAILED'
-  return isRejected ? oauthError('PROVIDER_TOKEN_MISSING', { cause: rejection.cause }) : rejection
+  if (!isRejected) return rejection
+  const { cause } = rejection
+  return oauthError(cause instanceof Fault ? 'PROVIDER_UNAVAILABLE' : 'PROVIDER_TOKEN_MISSING', { cause })
 }

@@ -39,6 +39,7 @@ beforeEach(() => {
       signsWithStrangeKey: false,
       added: {},
       tokenStatus: 200,
+      cutsTokens: false,
     })
   browser = open()
 })
@@ -327,6 +328,12 @@ describe('a failure of the provider', () => {
     url.searchParams.set('code', 'wrong')
     await expectRejection(browser.open(url.href), FAILED)
     expect(failures).toEqual([])
+  })
+
+  test.each(['acme', 'plain'])('is a response of %s that is cut', async (provider) => {
+    acme.cutsTokens = true
+    const go = browser.go('signInOauth', { ...ACME, provider })
+    await expectRejection(go, '/sign-in?error=PROVIDER_UNAVAILABLE')
   })
 })
 

@@ -24,6 +24,8 @@ export interface LocalProvider {
   readonly refreshTokens: Set<string>
   /** The status of the token endpoint. */
   tokenStatus: number
+  /** Whether the responses of the token endpoint end early. */
+  cutsTokens: boolean
 }
 
 interface Grant {
@@ -47,7 +49,7 @@ export async function startLocalProvider(metadata: object = {}): Promise<LocalPr
       case 'GET /authorize':
         return authorize(url.searchParams)
       case 'POST /token':
-        return grantTokens(request)
+        return cut(await grantTokens(request))
       default:
         return respond(request, url.pathname)
     }
@@ -121,6 +123,11 @@ export async function startLocalProvider(metadata: object = {}): Promise<LocalPr
     return Response.json(provider.alterTokens({ ...tokens(), id_token: idToken }))
   }
 
+  async function cut(response: Response): Promise<Response> {
+    if (!provider.cutsTokens) return response
+    return new Response((await response.text()).slice(0, -1), response)
+  }
+
   function tokens(): Record<string, unknown> {
     const refreshToken = randomUUID()
     provider.refreshTokens.add(refreshToken)
@@ -146,6 +153,7 @@ export async function startLocalProvider(metadata: object = {}): Promise<LocalPr
     tokenRequests: [],
     refreshTokens: new Set(),
     tokenStatus: 200,
+    cutsTokens: false,
   }
   return provider
 }

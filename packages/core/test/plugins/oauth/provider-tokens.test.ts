@@ -25,6 +25,7 @@ let sent: Record<string, unknown>
 beforeEach(async () => {
   acme.person = newPerson()
   acme.tokenStatus = 200
+  acme.cutsTokens = false
   acme.alterTokens = (tokens) => {
     sent = tokens
     return tokens
@@ -96,6 +97,15 @@ describe('the token of a provider', () => {
     acme.tokenStatus = 200
     acme.refreshTokens.clear()
     await expect(read()).rejects.toMatchObject({ code: 'PROVIDER_TOKEN_MISSING' })
+  })
+
+  test.each([
+    ['is cut', { cutsTokens: true }],
+    ['has no token', { alterTokens: () => ({}) }],
+  ])('is unavailable, not missing, if the response %s', async (_name, changes) => {
+    await expire()
+    Object.assign(acme, changes)
+    await expect(read()).rejects.toMatchObject({ code: 'PROVIDER_UNAVAILABLE' })
   })
 
   test("is unavailable, not missing, while the provider rejects the app's secret", async () => {
