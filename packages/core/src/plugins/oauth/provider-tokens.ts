@@ -65,7 +65,8 @@ async function readFresh(owner: TokenOwner): Promise<ProviderToken> {
 }
 
 async function toToken({ accessToken, expiresAt, scope }: StoredTokens): Promise<ProviderToken> {
-  const scopes = scope.split(' ').filter((name) => name !== '')
+  // GitHub and LinkedIn separate them with commas.
+  const scopes = scope.split(/[ ,]/).filter((name) => name !== '')
   return { accessToken: await accessToken(), expiresAt, scopes }
 }
 

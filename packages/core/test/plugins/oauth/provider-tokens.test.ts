@@ -59,6 +59,12 @@ describe('the token of a provider', () => {
     for (const name of ['access_token', 'refresh_token']) expect(stored).not.toContain(sent[name])
   })
 
+  test.each(['read:user,user:email', 'read:user user:email'])('has the scopes of %j', async (scope) => {
+    acme.alterTokens = (tokens) => ({ ...tokens, scope })
+    await browser.go('signInOauth')
+    expect((await read()).scopes).toEqual(['read:user', 'user:email'])
+  })
+
   test('can be decrypted for its user and provider only', async () => {
     const { account } = { account: auth.db.selectFrom('account').select('id').where('userId', '=', userId) }
     const row = await rows
