@@ -2,7 +2,7 @@ import { giveBackAddress, limitAddress } from '../../endpoints/attempts.ts'
 import type { EndpointContext } from '../../endpoints/endpoint.ts'
 import type { Settings } from './settings.ts'
 
-type Counted = 'start' | 'callback' | 'code'
+export type Counted = 'start' | 'callback' | 'code'
 
 /** @throws AuthError `RATE_LIMITED` */
 export function countAddress(name: Counted, context: EndpointContext, { limits }: Settings): Promise<void> {

@@ -5,10 +5,10 @@ import { Fault } from '../../events/failure-code.ts'
 import { reportFailure } from '../../events/report-failure.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
 import { toErrorResponse } from '../../protocol/responses.ts'
-import { countAddress, giveBackAttempt } from './attempts.ts'
+import { type Counted, countAddress, giveBackAttempt } from './attempts.ts'
 import { redirectUriOf } from './authorization-url.ts'
 import { finish } from './finish.ts'
-import { consumeFlow, findFlow } from './flow.ts'
+import { consumeFlow, type Flow, findFlow } from './flow.ts'
 import { readPostedName } from './posted-name.ts'
 import { prove } from './prove.ts'
 import type { Provider } from './providers.ts'
@@ -54,15 +54,20 @@ function callback(
         errorTo = flow.errorTo
         const redirectUri = redirectUriOf(provider, config)
         const proof = await prove(new URLSearchParams(input), { provider, flow, redirectUri })
-        const used = flow.purpose === 'sign-in' ? (['start', 'callback'] as const) : (['callback'] as const)
         // Before the second factor, whose absence is an error.
-        await giveBackAttempt(used, context, settings)
+        await giveBackAttempt(attemptsOf(flow, provider), context, settings)
         return { body: {}, ...(await finish(proof, { flow, provider, context, settings })) }
       } catch (error) {
         return failed(error, { errorTo, path, config })
       }
     },
   })
+}
+
+/** Returns what a visit was counted as. A posted callback is two requests. */
+function attemptsOf({ purpose }: Flow, { responseMode }: Provider): Counted[] {
+  const callbacks: Counted[] = responseMode === 'form_post' ? ['callback', 'callback'] : ['callback']
+  return purpose === 'sign-in' ? ['start', ...callbacks] : callbacks
 }
 
 /**

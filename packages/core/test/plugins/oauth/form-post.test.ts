@@ -23,7 +23,12 @@ beforeEach(() => {
 })
 
 /** Posts the form of the provider's page. Browsers send only the cookies with `SameSite=None`. */
-async function postForm(url: string, from = browser, changes: Record<string, string> = {}) {
+async function postForm(
+  url: string,
+  from = browser,
+  changes: Record<string, string> = {},
+  { handler } = auth,
+) {
   const html = await (await fetch(url)).text()
   const fields = {
     ...Object.fromEntries(
@@ -43,7 +48,7 @@ async function postForm(url: string, from = browser, changes: Record<string, str
     headers: { cookie, origin: 'https://appleid.apple.com', 'sec-fetch-site': 'cross-site' },
     body: new URLSearchParams(fields),
   })
-  const response = await auth.handler(request, { remoteAddress: '203.0.113.7' })
+  const response = await handler(request, { remoteAddress: '203.0.113.7' })
   from.cookie = cookiesAfter(from.cookie, response)
   return { status: response.status, location: response.headers.get('location') ?? '' }
 }
@@ -79,6 +84,17 @@ test('a posted callback continues with a GET, which has the cookies of the sessi
 test('a user who cancels at Apple gets the code for it', async () => {
   const { location } = await postForm(await begin(), browser, { error: 'user_cancelled_authorize' })
   expect((await browser.open(location)).page).toBe('/sign-in?error=SIGN_IN_CANCELED')
+})
+
+test('sign-ins with a posted callback are not limited if they succeed', async () => {
+  const limits = { address: { points: 2, duration: 60 } }
+  const limited = await createOauthAuth({ providers: { apple: { ...CLIENT, issuer: apple.issuer } }, limits })
+  for (let count = 0; count < 4; count++) {
+    const other = limited.open()
+    const { url } = (await other.call('signInOauth', APPLE)).body
+    const { location } = await postForm(url, other, {}, limited.auth)
+    expect((await other.open(location)).page).toBe('/home')
+  }
 })
 
 test('a link works, although no cookie of the session comes with the form', async () => {
