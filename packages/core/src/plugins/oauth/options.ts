@@ -35,7 +35,7 @@ export interface OauthProfile {
   readonly claims: Readonly<Record<string, unknown>>
   /**
    * Reads JSON with the person's access token.
-   * @param path relative to `userInfoEndpoint`, such as `emails`
+   * @param path relative to `userInfoEndpoint` or that of the `issuer`, such as `emails`
    */
   get(path: string): Promise<unknown>
 }

@@ -69,7 +69,8 @@ async function readPerson(
   config: client.Configuration,
 ): Promise<OauthPerson> {
   const { access_token: token } = tokens
-  const { readPerson = ({ claims }) => standard(claims), userInfoEndpoint = '' } = provider
+  const { userinfo_endpoint: discovered = '' } = config.serverMetadata()
+  const { readPerson = ({ claims }) => standard(claims), userInfoEndpoint = discovered } = provider
   const get = async (path: string) => readJson(config, token, new URL(path, `${userInfoEndpoint}/`))
   if (!provider.isOpenId) {
     const claims = z.parse(anyObject, await readJson(config, token, new URL(userInfoEndpoint)))
@@ -77,8 +78,7 @@ async function readPerson(
   }
   const claims = { ...tokens.claims() }
   const { sub = '' } = claims
-  const hasUserInfo = config.serverMetadata().userinfo_endpoint !== undefined
-  const isShort = claims.email === undefined && hasUserInfo
+  const isShort = claims.email === undefined && discovered !== ''
   // The library rejects a response about another `sub`.
   const more = isShort ? await client.fetchUserInfo(config, token, sub) : {}
   return { ...(await readPerson({ claims: { ...more, ...claims }, get })), accountId: sub }

@@ -213,6 +213,23 @@ describe('the options', () => {
     await expect(createTestAuth({ plugins })).rejects.toThrow(message)
   })
 
+  test('may read more of a person at an OpenID provider', async () => {
+    const discovered = await startLocalProvider({ userinfo_endpoint: `${local.issuer}/userinfo` })
+    local.resources.set('/userinfo/profile', { nickname: 'Ada' })
+    const acme: OauthProviderOptions = {
+      ...CLIENT,
+      issuer: discovered.issuer,
+      async readPerson({ claims, get }) {
+        const { nickname } = Object(await get('profile'))
+        return { accountId: String(claims.sub), name: nickname, email: email('more'), emailVerified: true }
+      },
+    }
+    const browser = (await createOauthAuth({ providers: { acme } })).open()
+    discovered.person = { sub: crypto.randomUUID(), email: email('more') }
+    expect((await browser.go('signInOauth')).page).toBe('/home')
+    expect((await browser.call('getSession')).body.user.name).toBe('Ada')
+  })
+
   test('may have a function that returns the secret', async () => {
     let count = 0
     const clientSecret = async () => `${count++ === 0 ? '' : 'not '}${CLIENT.clientSecret}`
