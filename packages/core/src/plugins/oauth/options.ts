@@ -31,7 +31,10 @@ export interface OauthPerson {
 
 /** Where {@link OauthProviderOptions.readPerson} finds the person. */
 export interface OauthProfile {
-  /** The claims of the ID token and of UserInfo; for OAuth 2, the response of `userInfoEndpoint`. */
+  /**
+   * The claims of the ID token, and of UserInfo if the ID token lacks the email, or whether it is verified.
+   * For OAuth 2, the response of `userInfoEndpoint`.
+   */
   readonly claims: Readonly<Record<string, unknown>>
   /**
    * Reads JSON with the person's access token.

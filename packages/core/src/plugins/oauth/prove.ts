@@ -69,7 +69,7 @@ async function readPerson(
   config: client.Configuration,
 ): Promise<OauthPerson> {
   const { access_token: token } = tokens
-  const { userinfo_endpoint: discovered = '' } = config.serverMetadata()
+  const { userinfo_endpoint: discovered = '', claims_supported: supported = [] } = config.serverMetadata()
   const { readPerson = ({ claims }) => standard(claims), userInfoEndpoint = discovered } = provider
   const get = async (path: string) => readJson(config, token, new URL(path, `${userInfoEndpoint}/`))
   if (!provider.isOpenId) {
@@ -78,10 +78,13 @@ async function readPerson(
   }
   const claims = { ...tokens.claims() }
   const { sub = '' } = claims
-  const isShort = claims.email === undefined && discovered !== ''
+  // The ID tokens of Okta have an email, but only UserInfo says whether it is verified.
+  const saysMore = claims.email_verified === undefined && supported.includes('email_verified')
+  const isShort = (claims.email === undefined || saysMore) && discovered !== ''
   // The library rejects a response about another `sub`.
   const more = isShort ? await client.fetchUserInfo(config, token, sub) : {}
-  return { ...(await readPerson({ claims: { ...more, ...claims }, get })), accountId: sub }
+  // UserInfo last: what is verified is its email.
+  return { ...(await readPerson({ claims: { ...claims, ...more }, get })), accountId: sub }
 }
 
 const anyObject = z.record(z.string(), z.unknown())

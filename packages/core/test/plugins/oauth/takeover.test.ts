@@ -210,6 +210,25 @@ describe('another sub', () => {
   })
 })
 
+test('an email is verified by UserInfo if the ID token has it without saying so, as at Okta', async () => {
+  const okta = await startLocalProvider({
+    userinfo_endpoint: `${other.issuer}/userinfo`,
+    claims_supported: ['email', 'email_verified'],
+  })
+  const thin = await createOauthAuth({ providers: { acme: { ...CLIENT, issuer: okta.issuer } } })
+  okta.person = { sub: ada.sub, email: `old-${ada.email}` }
+  const laptop = thin.open()
+  for (const [verified, page] of [
+    [false, UNVERIFIED],
+    [true, '/home'],
+  ] as const) {
+    other.resources.set('/userinfo', { ...ada, email_verified: verified })
+    expect((await laptop.go('signInOauth')).page).toBe(page)
+  }
+  const { email, emailVerified } = (await laptop.call('getSession')).body.user
+  expect([email, emailVerified]).toEqual([ada.email, true])
+})
+
 describe('a link', () => {
   test('is rejected for a user who may have registered with the address of someone else', async () => {
     const { email } = await auth.createUser()
