@@ -1,5 +1,6 @@
 import { authorizedContext } from '../../endpoints/create-context.ts'
 import type { AuthorizedContext, EndpointContext } from '../../endpoints/endpoint.ts'
+import { findToken } from '../../lifecycle/refresh-session.ts'
 import { validateSession } from '../../session/validate-session.ts'
 import { oauthError } from './errors.ts'
 import type { Flow } from './flow.ts'
@@ -10,12 +11,16 @@ import type { Flow } from './flow.ts'
  * @throws AuthError if the session has ended, the user was banned, or its credentials were replaced
  */
 export async function resumeSession(flow: Flow, context: EndpointContext): Promise<AuthorizedContext> {
-  const { userId, sessionId, version } = flow
+  const { userId, sessionId } = flow
   if (userId === null || sessionId === null) throw oauthError('SIGN_IN_EXPIRED')
-  const { config, signingKeys } = context
+  const { config, database, signingKeys } = context
+  const found = await findToken(sessionId, database, config)
+  // Another tab may have rotated the secret since.
+  const isRotated = found !== null && flow.version !== null && flow.version >= found.provedVersion
+  const version = isRotated ? found.version : flow.version
   const keyId = signingKeys.active.kid
   const expiresAt = new Date(flow.expiresAt)
   const identity = { userId, sessionId, version, issuer: config.issuer, keyId, expiresAt }
-  const session = await validateSession(identity, context.database.sessions, config)
+  const session = await validateSession(identity, database.sessions, config)
   return authorizedContext(context, { identity, session })
 }

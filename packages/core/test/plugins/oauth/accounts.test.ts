@@ -118,6 +118,35 @@ describe('linking a provider', () => {
     expect(await rows.execute()).toHaveLength(1)
   })
 
+  test.each([
+    ['works', [], '/home'],
+    ['is rejected if they were replaced too', ['revokeCopies'], '/sign-in?error=TOKEN_INVALID'],
+  ] as const)(
+    '%s after a refresh in another tab has rotated the credentials',
+    async (_name, changes, page) => {
+      const rotating = await createOauthAuth(
+        { providers: { acme: { ...CLIENT, issuer: acme.issuer } } },
+        { session: { rotateSessionToken: true } },
+      )
+      const { userId, email } = await rotating.auth.createUser()
+      await rotating.auth.db
+        .updateTable('user')
+        .set({ emailVerified: true })
+        .where('id', '=', userId)
+        .execute()
+      const other = rotating.open()
+      await other.signIn(email)
+      const url = await other.visit((await other.call('linkAccount', ACME)).body.url)
+      for (const name of changes) expect((await other.call(name)).status).toBe('200')
+      for (let count = 0; count < 2; count++) {
+        rotating.auth.clock.advance(40)
+        expect((await other.call('token')).status).toBe('200')
+      }
+      rotating.auth.clock.advance(40)
+      expect((await other.open(url)).page).toBe(page)
+    },
+  )
+
   const requestOf = ({ cookie }: Browser) =>
     new Request('http://localhost:3000', { method: 'POST', headers: { cookie, 'x-sallyport': '1' } })
 
