@@ -30,7 +30,7 @@ export default defineAuth({
     anonymous({ password, pruneAfterDays: 30 }),
     admin(),
     organization(isProduction ? {} : { deliverInvitation: printInvitation }),
-    oauth({ providers, ...emails }),
+    oauth({ providers, errorTo: '/sign-in', ...emails }),
     passkeys({ appName: 'Control room', requiredAtSignIn: true, ...emails }),
     totp({ issuer: 'Control room', ...emails }),
     emailCode({ sendEmail: sendCode }),

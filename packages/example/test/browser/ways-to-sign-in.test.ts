@@ -171,6 +171,18 @@ longTest('a user with a password links the provider, and a passkey completes bot
   await page.getByRole('banner').getByText(email).waitFor()
 })
 
+test('a sign-in that has expired at the provider says so, and the next one works', async () => {
+  const { page, open } = await room.openBrowser()
+  await open('/sign-in')
+  await click(page, 'Sign in with the demo provider')
+  await page.getByText('This provider is only for development').waitFor()
+  await room.db.$extendTables<{ oauthFlow: { id: string } }>().deleteFrom('oauthFlow').execute()
+  await continueAs(page, 'Barbara')
+  await page.getByText('This sign-in has expired or was used. Start again.').waitFor()
+  await signInWithProvider(page, 'Barbara')
+  await page.getByRole('banner').getByText('barbara@example.com').waitFor()
+})
+
 test('a user without a password confirms an action at the provider, or with a passkey', async () => {
   const { page, open, mayLog } = await room.openBrowser()
   await open('/account')
