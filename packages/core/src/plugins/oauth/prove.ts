@@ -139,6 +139,9 @@ const FOR_OPERATOR = new Set([
   'application_suspended',
   // LinkedIn
   'unauthorized_scope_error',
+  // UserInfo (RFC 6750 section 3.1)
+  'invalid_token',
+  'insufficient_scope',
 ])
 
 /** Apple and LinkedIn have other codes than the standard. */
@@ -167,10 +170,15 @@ function invalidResponse(reason: string): Fault {
   return new Fault('PROVIDER_UNAVAILABLE', `The provider's response isn't valid: ${reason}`)
 }
 
-/** Returns the code of a provider's response (RFC 6749, sections 4.1.2.1 and 5.2); empty without one. */
+/**
+ * Returns the code of a provider's response (RFC 6749, sections 4.1.2.1 and 5.2); empty without one. GitLab
+ * also has it in a header, and then the library doesn't read the body.
+ */
 function providerCode(cause: unknown): string {
   if (cause instanceof client.AuthorizationResponseError || cause instanceof client.ResponseBodyError)
     return cause.error
+  if (cause instanceof client.WWWAuthenticateChallengeError)
+    return cause.cause.find(({ parameters }) => parameters.error)?.parameters.error ?? ''
   return z.safeParse(githubRejection, cause).data?.cause.cause.body.error ?? ''
 }
 

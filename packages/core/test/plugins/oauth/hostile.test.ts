@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import type { AuthFailure } from '@sallyport/core'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { serve } from '../../sign-in-elsewhere/serve.ts'
 import { ACME, type Browser, createOauthAuth, newPerson } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
 import { CLIENT } from './oidc-server.ts'
@@ -40,6 +41,7 @@ beforeEach(() => {
       added: {},
       tokenStatus: 200,
       cutsTokens: false,
+      challenges: false,
     })
   browser = open()
 })
@@ -287,6 +289,17 @@ describe('a failure of the provider', () => {
     ])
   })
 
+  test.each(['invalid_token', 'insufficient_scope'])('is reported if UserInfo says %s', async (error) => {
+    const headers = { 'www-authenticate': `Bearer error="${error}"` }
+    const userInfo = await serve(async () => new Response(null, { status: 403, headers }))
+    const local = await startLocalProvider({ userinfo_endpoint: userInfo })
+    const onFailure = vi.fn()
+    const providers = { acme: { ...CLIENT, issuer: local.issuer } }
+    const other = await createOauthAuth({ providers }, { onFailure })
+    expect((await other.open().go('signInOauth')).page).toBe('/sign-in?error=PROVIDER_UNAVAILABLE')
+    expect(onFailure.mock.lastCall?.[0].cause.cause).toEqual(said(error))
+  })
+
   test.each([
     ['a wrong secret is reported', 'incorrect_client_credentials', 'PROVIDER_UNAVAILABLE', true],
     ['a used code is not', 'bad_verification_code', 'SIGN_IN_FAILED', false],
@@ -322,8 +335,9 @@ describe('a failure of the provider', () => {
     expect(inspect(onFailure.mock.calls, { depth: null })).not.toContain('access_token')
   })
 
-  test('that the user caused is not reported', async () => {
+  test.each([false, true])('that the user caused is not reported (a challenge: %s)', async (challenges) => {
     failures.length = 0
+    acme.challenges = challenges
     const url = new URL(await begin())
     url.searchParams.set('code', 'wrong')
     await expectRejection(browser.open(url.href), FAILED)

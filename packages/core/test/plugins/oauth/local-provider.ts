@@ -24,6 +24,8 @@ export interface LocalProvider {
   readonly refreshTokens: Set<string>
   /** The status of the token endpoint. */
   tokenStatus: number
+  /** Whether rejections of the token endpoint have a challenge, as at GitLab. */
+  challenges: boolean
   /** Whether the responses of the token endpoint end early. */
   cutsTokens: boolean
 }
@@ -49,7 +51,7 @@ export async function startLocalProvider(metadata: object = {}): Promise<LocalPr
       case 'GET /authorize':
         return authorize(url.searchParams)
       case 'POST /token':
-        return cut(await grantTokens(request))
+        return cut(await challenge(await grantTokens(request)))
       default:
         return respond(request, url.pathname)
     }
@@ -123,6 +125,13 @@ export async function startLocalProvider(metadata: object = {}): Promise<LocalPr
     return Response.json(provider.alterTokens({ ...tokens(), id_token: idToken }))
   }
 
+  async function challenge(response: Response): Promise<Response> {
+    if (!provider.challenges || response.ok) return response
+    const { error } = await response.clone().json()
+    response.headers.set('www-authenticate', `Bearer realm="Doorkeeper", error="${error}"`)
+    return response
+  }
+
   async function cut(response: Response): Promise<Response> {
     if (!provider.cutsTokens) return response
     return new Response((await response.text()).slice(0, -1), response)
@@ -153,6 +162,7 @@ export async function startLocalProvider(metadata: object = {}): Promise<LocalPr
     tokenRequests: [],
     refreshTokens: new Set(),
     tokenStatus: 200,
+    challenges: false,
     cutsTokens: false,
   }
   return provider

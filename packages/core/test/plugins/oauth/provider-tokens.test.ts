@@ -26,6 +26,7 @@ beforeEach(async () => {
   acme.person = newPerson()
   acme.tokenStatus = 200
   acme.cutsTokens = false
+  acme.challenges = false
   acme.alterTokens = (tokens) => {
     sent = tokens
     return tokens
@@ -101,6 +102,13 @@ describe('the token of a provider', () => {
     acme.tokenStatus = 500
     await expect(read()).rejects.toMatchObject({ code: 'PROVIDER_UNAVAILABLE' })
     acme.tokenStatus = 200
+    acme.refreshTokens.clear()
+    await expect(read()).rejects.toMatchObject({ code: 'PROVIDER_TOKEN_MISSING' })
+  })
+
+  test('is missing if the provider has revoked it, and says so in a header too', async () => {
+    await expire()
+    acme.challenges = true
     acme.refreshTokens.clear()
     await expect(read()).rejects.toMatchObject({ code: 'PROVIDER_TOKEN_MISSING' })
   })
