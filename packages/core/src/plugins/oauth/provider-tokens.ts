@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { refreshTokenGrant } from 'openid-client'
-import type { AnyDatabase } from '../../database/database.ts'
+import { type AnyDatabase, toSessionDatabase } from '../../database/database.ts'
 import { Fault } from '../../events/failure-code.ts'
 import type { EncryptionKeys } from '../../keys/encryption-keys.ts'
 import { isEndpointError } from '../../protocol/endpoint-error.ts'
+import type { RateLimit } from '../../rate-limit/rate-limit.ts'
 import { oauthError } from './errors.ts'
 import { toRejection } from './prove.ts'
 import type { Provider } from './providers.ts'
@@ -10,6 +12,13 @@ import { readTokens, replaceTokens, type StoredTokens, type TokenOwner } from '.
 
 /** Refreshed this long before it expires, so it lasts for a request. */
 const LEEWAY_SECONDS = 60
+
+/**
+ * Processes take turns to refresh the tokens of an account: a provider can take the second use of a refresh
+ * token for a theft, and revoke all. A turn ends after its requests have timed out.
+ */
+const ONE_AT_A_TIME: RateLimit = { points: 1, duration: 30 }
+const POLL_MS = 100
 
 /** Whose token, and where it is stored. */
 export interface ProviderTokenQuery {
@@ -33,7 +42,7 @@ export interface ProviderToken {
 export function createTokenReader(
   providers: Readonly<Record<string, Provider>>,
 ): (query: ProviderTokenQuery) => Promise<ProviderToken> {
-  /** Refresh tokens often work once, so the callers of one process share a read and its refresh. */
+  /** The callers of one process share a read and its refresh. */
   const reading = new Map<string, Promise<ProviderToken>>()
 
   return async function getProviderToken({ encryptionKeys, userId, database, ...query }) {
@@ -51,17 +60,29 @@ async function readFresh(owner: TokenOwner): Promise<ProviderToken> {
   const stored = await readTokens(owner)
   const lastsUntil = stored.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
   if (lastsUntil - LEEWAY_SECONDS * 1000 > Date.now()) return toToken(stored)
+  const { limits } = toSessionDatabase(owner.database)
+  const turn = `oauth:refresh:${stored.accountId}`
+  while ((await limits.consume(turn, ONE_AT_A_TIME)) !== null) await sleep(POLL_MS)
+  try {
+    const current = await readTokens(owner)
+    if (current.updatedAt <= stored.updatedAt) await refresh(current, owner)
+  } finally {
+    await limits.giveBack?.(turn, ONE_AT_A_TIME)
+  }
+  return toToken(await readTokens(owner))
+}
+
+async function refresh(stored: StoredTokens, owner: TokenOwner): Promise<void> {
   const refreshToken = await stored.refreshToken()
   if (refreshToken === null) throw oauthError('PROVIDER_TOKEN_MISSING')
   const config = await owner.provider.connect()
   try {
     await replaceTokens(stored, await refreshTokenGrant(config, refreshToken), owner)
   } catch (error) {
-    // Another process may have used the refresh token meanwhile.
+    // A sign-in may have stored others meanwhile.
     const current = await readTokens(owner)
     if (current.updatedAt <= stored.updatedAt) throw toMissing(toRejection(error))
   }
-  return toToken(await readTokens(owner))
 }
 
 async function toToken({ accessToken, expiresAt, scope }: StoredTokens): Promise<ProviderToken> {

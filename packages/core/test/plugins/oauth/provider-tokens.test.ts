@@ -90,6 +90,15 @@ describe('the token of a provider', () => {
     expect(sent.access_token).not.toBe(first)
   })
 
+  test('is refreshed once for two processes', async () => {
+    const other = oauth({ providers: { acme: provider } })
+    await expire()
+    const before = acme.tokenRequests.length
+    const tokens = await Promise.all([read(), other.getProviderToken(query())])
+    expect(acme.tokenRequests.length - before).toBe(1)
+    for (const token of tokens) expect(token.accessToken).toBe(sent.access_token)
+  })
+
   test('is refreshed again with the refresh token that the last refresh returned', async () => {
     for (let count = 0; count < 2; count++) {
       await expire()
