@@ -73,7 +73,7 @@ export interface OauthProviderOptions {
   readonly linkByEmail?: boolean
   /** Trusts the `amr` of the ID token: `otp` then proves our second factor too. @default false */
   readonly trustAmr?: boolean
-  /** @default the standard claims of OpenID Connect */
+  /** To reject a person, throw an error of `rejections`. @default the standard claims of OpenID Connect */
   readonly readPerson?: (profile: OauthProfile) => OauthPerson | Promise<OauthPerson>
 }
 

@@ -1,7 +1,8 @@
+import { rejections } from '@sallyport/core/auth'
 import type { OauthProviderOptions } from '@sallyport/core/plugins/oauth'
 import { oauth } from '@sallyport/core/plugins/oauth'
 import { createTestAuth, type TestAuth } from '@sallyport/core/testing'
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { ACME, createOauthAuth } from './browser.ts'
 import { startLocalProvider } from './local-provider.ts'
 import { CLIENT } from './oidc-server.ts'
@@ -228,6 +229,21 @@ describe('the options', () => {
     discovered.person = { sub: crypto.randomUUID(), email: email('more') }
     expect((await browser.go('signInOauth')).page).toBe('/home')
     expect((await browser.call('getSession')).body.user.name).toBe('Ada')
+  })
+
+  test('may reject a person, whose page gets the code', async () => {
+    const reject = rejections({
+      OTHER_DOMAIN: { status: 403, message: 'Sign in with your company account.' },
+    })
+    const readPerson = () => {
+      throw reject('OTHER_DOMAIN')
+    }
+    const onFailure = vi.fn()
+    const { open } = await createOauthAuth({ providers: { acme: { ...openId, readPerson } } }, { onFailure })
+    local.person = { sub: crypto.randomUUID() }
+    local.alterTokens = (tokens) => tokens
+    expect((await open().go('signInOauth')).page).toBe('/sign-in?error=OTHER_DOMAIN')
+    expect(onFailure).not.toHaveBeenCalled()
   })
 
   test('may have a function that returns the secret', async () => {
