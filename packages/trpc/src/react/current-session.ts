@@ -14,10 +14,10 @@ export interface HookClient
 }
 
 interface SessionResult {
-  /** `userChanges` of the request. Ignore the result after another change. */
+  /** `userChanges` of the request. */
   readonly userChanges: number
   /** Kept when a later attempt fails. */
-  readonly data: CurrentSessionResponse | null
+  readonly data: CurrentSessionResponse | { readonly session: null; readonly user: null }
   readonly error: AuthClientError | null
   readonly failures: number
 }
@@ -29,29 +29,36 @@ export interface CurrentSession extends Pick<Store<SessionResult>, 'get' | 'subs
   reload(): Promise<void>
 }
 
-const NO_RESULT: SessionResult = { userChanges: -1, failures: 0, data: null, error: null }
+const NO_RESULT: SessionResult = {
+  userChanges: -1,
+  data: { session: null, user: null },
+  error: null,
+  failures: 0,
+}
 
 /** Fetches `GET /session` once for all components. Sends no request before the first `load`. */
 export function createCurrentSession(client: HookClient): CurrentSession {
-  const { get, set, subscribe } = createStore(NO_RESULT)
-  let requests = 0
-  /** `userChanges` of the request in flight. */
-  let loadingFor = -1
+  const { get: getLatest, set, subscribe } = createStore(NO_RESULT)
+  /** The request in flight. */
+  let request: { readonly userChanges: number } | null = null
+
+  /** Returns the result for the current user. */
+  function get(): SessionResult {
+    const latest = getLatest()
+    return latest.userChanges === client.getState().userChanges ? latest : NO_RESULT
+  }
 
   async function reload(): Promise<void> {
     const { userChanges } = client.getState()
-    const own = ++requests
-    loadingFor = userChanges
+    const own = { userChanges }
+    request = own
     const result = await client.api.getSession().then(
       (data) => ({ ...NO_RESULT, data }),
-      (error: AuthClientError) => {
-        const before = get().userChanges === userChanges ? get() : NO_RESULT
-        return { ...before, error, failures: before.failures + 1 }
-      },
+      (error: AuthClientError) => ({ ...get(), error, failures: get().failures + 1 }),
     )
-    if (own !== requests) return
-    loadingFor = -1
-    if (userChanges === client.getState().userChanges) set({ ...result, userChanges })
+    if (own !== request) return
+    request = null
+    set({ ...result, userChanges })
   }
 
   return {
@@ -59,7 +66,7 @@ export function createCurrentSession(client: HookClient): CurrentSession {
     subscribe,
     reload,
     load() {
-      if (loadingFor !== client.getState().userChanges) void reload()
+      if (request?.userChanges !== client.getState().userChanges) void reload()
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { CurrentSessionResponse } from '@sallyport/core/internal/protocol'
-import { useEffect, useRef, useSyncExternalStore } from 'react'
-import { type AuthClientError, isRejection } from '../client/auth-client-error.ts'
+import { useLayoutEffect, useSyncExternalStore } from 'react'
+import type { AuthClientError } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import { oncePerClient, useAuthContext } from './auth-provider.ts'
 import { createCurrentSession, type HookClient } from './current-session.ts'
@@ -30,34 +30,21 @@ const currentSessionOf = oncePerClient(createCurrentSession)
 export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<ResponseOf<Client>> {
   const { client, state } = useAuthContext()
   const { get, subscribe, load, reload } = currentSessionOf(client)
-  const latest = useSyncExternalStore(subscribe, get, get)
-  const result = latest.userChanges === state.userChanges ? latest : null
-  const isAuthenticated = state.status === 'authenticated'
-  const isFailing = state.error !== null
-  const wasFailing = useRef(false)
+  const { data, error, failures } = useSyncExternalStore(subscribe, get, get)
 
-  useEffect(() => {
-    const hasRecovered = wasFailing.current && !isFailing
-    wasFailing.current = isFailing
-    if (!isAuthenticated) return
-    if (!result) return load()
-    const { error, failures } = result
-    if (!error) return
-    // Such as when a ban was lifted. Without a recovery, the server would reject it again.
-    if (isRejection(error)) {
-      if (hasRecovered) load()
-      return
-    }
+  useLayoutEffect(() => {
+    // While the token endpoint fails too, a failed request isn't repeated. That includes a ban.
+    if (state.status !== 'authenticated' || (error ? state.error : data.user)) return
+    if (!error) return load()
     const timer = setTimeout(load, backOff(failures, error.retryAfterSeconds))
     return () => clearTimeout(timer)
-  }, [isAuthenticated, isFailing, result, load])
+  }, [state, data, error, failures, load])
 
-  // The app states the type of its server.
-  const current = result?.data as ResponseOf<Client> | null | undefined
   return {
-    ...(current ?? { session: null, user: null }),
-    error: result?.error ?? null,
-    isPending: result === null && state.status !== 'unauthenticated',
+    // The app states the type of its server.
+    ...(data as ResponseOf<Client>),
+    error,
+    isPending: !data.user && !error && state.status !== 'unauthenticated',
     refetch: reload,
   }
 }

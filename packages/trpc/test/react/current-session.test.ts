@@ -50,10 +50,10 @@ test('the response to the latest request is shown, even if an earlier one arrive
   await eventually(() => expect(held).toHaveLength(2))
   held[1]?.()
   await asked
-  expect(get().data?.user.name).toBe('Lovelace')
+  expect(get().data.user?.name).toBe('Lovelace')
   held[0]?.()
   await new Promise((resolve) => setTimeout(resolve, 5))
-  expect(get().data?.user.name).toBe('Lovelace')
+  expect(get().data.user?.name).toBe('Lovelace')
 })
 
 test("a response about a previous user is dropped, and the new user's session is requested at once", async () => {
