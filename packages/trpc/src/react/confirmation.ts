@@ -1,5 +1,6 @@
 import type { AuthErrorData, RequiredProof } from '@sallyport/core/internal/protocol'
 import { type AuthClientError, toClientError } from '../client/auth-client-error.ts'
+import { MAX_TIMER_MS, pause } from '../client/back-off.ts'
 import { createStore, type Store } from '../client/client-session.ts'
 import type { HookClient } from './current-session.ts'
 
@@ -27,27 +28,12 @@ const CLOSED: Prompt = { isAsking: false, required: null, error: null }
 export function createConfirmation(client: HookClient): Confirmation {
   const { get, set, subscribe } = createStore(CLOSED)
   let confirmations = 0
-  let prompted: Promise<boolean> | null = null
-  let close = (_isConfirmed: boolean): void => {}
+  /** Identifies the open prompt. */
+  let prompt: object | null = null
 
-  const isSignedIn = (userChanges: number) => {
-    const state = client.getState()
-    return state.status === 'authenticated' && state.userChanges === userChanges
-  }
-
-  /** Resolves with whether the user confirms. The prompt closes when the user changes. */
-  function prompt(userChanges: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const unsubscribe = client.subscribe(() => {
-        if (!isSignedIn(userChanges)) close(false)
-      })
-      close = (isConfirmed) => {
-        unsubscribe()
-        prompted = null
-        set(CLOSED)
-        resolve(isConfirmed)
-      }
-    })
+  function close(): void {
+    prompt = null
+    set(CLOSED)
   }
 
   return {
@@ -55,6 +41,10 @@ export function createConfirmation(client: HookClient): Confirmation {
     subscribe,
     async run(call) {
       const { userChanges } = client.getState()
+      const check = () => {
+        const state = client.getState()
+        if (state.status !== 'authenticated' || state.userChanges !== userChanges) close()
+      }
       let isOwn = false
       while (true) {
         const before = confirmations
@@ -63,35 +53,37 @@ export function createConfirmation(client: HookClient): Confirmation {
         } catch (error) {
           const failed: FailedCall = Object(error)
           const { reason = failed.code, required = null } = failed.data?.auth ?? failed
-          if (isOwn || !/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason) || !isSignedIn(userChanges))
-            throw error
+          if (isOwn || !/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason)) throw error
           // If the user has confirmed since the call was sent, repeat it without a prompt. That proof, or the
           // one of a prompt for another call, may not be what this call needs. Then it still asks.
           if (confirmations === before) {
-            if (!prompted) {
+            if (!prompt) {
               isOwn = true
-              prompted = prompt(userChanges)
+              prompt = {}
               set({ isAsking: true, required, error: null })
             }
-            if (!(await prompted)) throw error
+            const unfollow = client.subscribe(check)
+            check()
+            while (prompt) await pause(MAX_TIMER_MS, subscribe)
+            unfollow()
+            if (confirmations === before) throw error
           }
         }
       }
     },
     async confirm(input) {
-      const current = prompted
+      const current = prompt
       if (!current) return
       try {
         await (typeof input === 'function' ? input() : client.api.reauthenticate?.(input))
-        if (current === prompted) {
-          confirmations++
-          close(true)
-        }
+        if (current !== prompt) return
+        confirmations++
+        close()
       } catch (error) {
-        if (current === prompted) set({ ...get(), error: toClientError(error) })
+        if (current === prompt) set({ ...get(), error: toClientError(error) })
       }
     },
-    cancel: () => close(false),
+    cancel: close,
   }
 }
 
