@@ -34,7 +34,7 @@ export interface AuthProviderProps {
 export function AuthProvider({ client, queryClient, children }: AuthProviderProps): ReactNode {
   const state = useSyncExternalStore(client.subscribe, client.getState, client.getServerState)
   // Before anything below renders, also if the user changed while no provider was mounted.
-  if (queryClient) followUser(queryClient, { userChanges: state.userChanges, seen: seenBy(client) })
+  if (queryClient) followUserOf(client)(queryClient, state.userChanges)
   const [value, show] = useState({ client, state })
   useLayoutEffect(() => {
     // A state object belongs to one client. In a tree that was hidden, `state` may be outdated.
@@ -49,11 +49,19 @@ interface AuthContextValue {
   readonly state: AuthState
 }
 
-const AuthReactContext = createContext<AuthContextValue | null>(null)
+const AuthReactContext = createContext({} as AuthContextValue)
+
+let isDevelopment = false
+try {
+  // Written so bundlers can replace the expression and drop the text from production code.
+  if (process.env.NODE_ENV !== 'production') isDevelopment = true
+} catch {
+  // Browsers have no `process`.
+}
 
 export function useAuthContext(): AuthContextValue {
   const value = useContext(AuthReactContext)
-  if (!value) throw new Error('Wrap this in <AuthProvider>')
+  if (isDevelopment && !value.client) throw new Error('Wrap this in <AuthProvider>')
   return value
 }
 
@@ -69,19 +77,19 @@ export function oncePerClient<Shared>(
   }
 }
 
-/** `userChanges` of the data in each query client. */
-const seenBy = oncePerClient(() => new WeakMap<AuthQueryClient, number>())
+const followUserOf = oncePerClient(createFollower)
 
-/** Clears a query client if the user has changed, so nothing in flight lands in its caches. */
-export function followUser(
-  queryClient: AuthQueryClient,
-  { userChanges, seen }: { userChanges: number; seen: WeakMap<AuthQueryClient, number> },
-): void {
-  const latest = seen.get(queryClient) ?? userChanges
-  seen.set(queryClient, Math.max(userChanges, latest))
-  if (userChanges <= latest) return
-  void queryClient.cancelQueries()
-  // Callbacks could restore what a mutation replaced, and a retry would run it for the next user.
-  for (const mutation of queryClient.getMutationCache().getAll()) mutation.options = {}
-  queryClient.clear()
+/** Creates a function that clears a query client after a change of the user. */
+export function createFollower(): (queryClient: AuthQueryClient, userChanges: number) => void {
+  /** `userChanges` of the data in each query client. */
+  const seen = new WeakMap<AuthQueryClient, number>()
+  return (queryClient, userChanges) => {
+    const latest = seen.get(queryClient) ?? userChanges
+    seen.set(queryClient, Math.max(userChanges, latest))
+    if (userChanges <= latest) return
+    void queryClient.cancelQueries()
+    // Callbacks could restore what a mutation replaced, and a retry would run it for the next user.
+    for (const mutation of queryClient.getMutationCache().getAll()) mutation.options = {}
+    queryClient.clear()
+  }
 }

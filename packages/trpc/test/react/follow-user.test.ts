@@ -1,6 +1,6 @@
 import { CancelledError, MutationObserver, QueryClient, QueryObserver } from '@tanstack/react-query'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { followUser } from '../../src/react/auth-provider.ts'
+import { createFollower } from '../../src/react/auth-provider.ts'
 
 let queryClient: QueryClient
 beforeEach(() => {
@@ -9,8 +9,8 @@ beforeEach(() => {
 
 /** Changes the user whose data the query client holds. */
 function forgetUser(client: QueryClient): void {
-  const seen = new WeakMap([[client, 0]])
-  followUser(client, { userChanges: 1, seen })
+  const followUser = createFollower()
+  for (const userChanges of [0, 1]) followUser(client, userChanges)
 }
 
 const key = ['notes']
@@ -169,10 +169,10 @@ describe('a query client is emptied', () => {
     },
     { earlier: [0, 2, 0], userChanges: 2, is: 'not on a return to the latest count', left: ['of ada'] },
   ])('$is', ({ earlier, userChanges, left }) => {
-    const seen = new WeakMap()
-    for (const count of earlier) followUser(queryClient, { userChanges: count, seen })
+    const followUser = createFollower()
+    for (const count of earlier) followUser(queryClient, count)
     queryClient.setQueryData(key, 'of ada')
-    followUser(queryClient, { userChanges, seen })
+    followUser(queryClient, userChanges)
     expect(
       queryClient
         .getQueryCache()
