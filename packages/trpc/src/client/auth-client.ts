@@ -124,7 +124,7 @@ export function createAuthClient<Api = object>(
     isServer = !open && isOnServer(),
   }: AuthClientOptions = options ?? {}
   const baseUrl = url.replace(/\/$/, '')
-  const cookie = isServer && !open && baseUrl ? page?.get('cookie') : null
+  const cookie = !open && baseUrl && page?.get('cookie')
   // Tabs of one origin may name it differently.
   const name = `sallyport ${baseUrl || globalThis.origin}`
   const transport = open?.(name) ?? cookieTransport(cookie)
@@ -132,7 +132,7 @@ export function createAuthClient<Api = object>(
     fetchEndpoint: createEndpointFetch(baseUrl, { transport, fetch }),
     tokens: transport.tokens,
     tabs: connectTabs(transport.tokens?.name ?? name),
-    server: isServer && { hasCookies: Boolean(page) },
+    server: isServer && { headers: page },
     onUserChange,
   })
   return {
@@ -140,12 +140,11 @@ export function createAuthClient<Api = object>(
     api: callEndpoints(client[clientSession], options?.routes),
     async fetch(input, init) {
       const { url: target = String(input), headers: own } = input as Partial<Request>
-      const getsCookie = Boolean(cookie) && new URL(target).origin === new URL(baseUrl).origin
-      const headers = new Headers(init?.headers ?? own)
-      for (const header of Object.entries(transport.headers(getsCookie))) headers.set(...header)
+      const getsCookie = Boolean(cookie) && target.startsWith(`${baseUrl}/`)
+      const headers = Object.fromEntries(new Headers(init?.headers ?? own))
       return fetch(input, {
         ...(init as RequestInit),
-        headers,
+        headers: { ...headers, ...transport.headers(getsCookie) },
         credentials: transport.credentials,
         ...(getsCookie && { redirect: 'manual' }),
       })

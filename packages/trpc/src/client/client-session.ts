@@ -3,7 +3,7 @@ import type { AuthState, SessionEvent, SessionState } from './session-state.ts'
 import type { Tabs } from './tabs.ts'
 import type { TokenStore } from './transport.ts'
 
-export const clientSession: unique symbol = Symbol.for('sallyport.clientSession') as never
+export const clientSession = '~session'
 
 export interface Store<Value> {
   get(): Value
@@ -41,8 +41,8 @@ export interface SessionStore extends Pick<Store<SessionState>, 'get' | 'subscri
   readonly fetchEndpoint: EndpointFetch
   readonly tabs: Tabs
   readonly tokens: TokenStore | undefined
-  /** Set on a server, where only calls with a page's cookies are sent, and nothing waits. */
-  readonly server: false | { readonly hasCookies: boolean }
+  /** Set on a server, where only calls with the cookies of a page's headers are sent, and nothing waits. */
+  readonly server: false | { readonly headers?: Pick<Headers, 'get'> | undefined }
 }
 
 /** The session of a client for the links. Apps use `AuthState`. */

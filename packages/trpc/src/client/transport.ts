@@ -38,7 +38,7 @@ export interface TokenStore {
 export type OpenTransport = (key: string) => CredentialTransport
 
 /** A browser keeps its cookies, which no script can read. On a server, `cookie` is that of the page. */
-export function cookieTransport(cookie: string | null | undefined): CredentialTransport {
+export function cookieTransport(cookie: string | false | null | undefined): CredentialTransport {
   return {
     credentials: 'include',
     headers: (forEndpoint) => ({ [CLIENT_HEADER]: '1', ...(forEndpoint && cookie && { cookie }) }),

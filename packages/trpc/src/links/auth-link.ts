@@ -35,6 +35,6 @@ export function authLink<Router extends AnyTRPCRouter>(
   const { server, start = (call) => call() } = session
   return () => (call) => {
     if (!server) return observable((observer) => start(() => runCall({ ...call, session, observer })))
-    return server.hasCookies && call.op.type !== 'subscription' ? call.next(call.op) : rejectOnServer(call)
+    return server.headers && call.op.type !== 'subscription' ? call.next(call.op) : rejectOnServer(call)
   }
 }

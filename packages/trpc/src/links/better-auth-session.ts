@@ -55,7 +55,7 @@ export function betterAuthSession(authClient: BetterAuthClient): LinkClient {
 /** Starts to follow the session with the first call. */
 function followSession({ $store }: BetterAuthClient): LinkSession {
   const { session: atom, $sessionSignal: signal } = $store.atoms
-  const server = isOnServer() && { hasCookies: true }
+  const server = isOnServer() && { headers: new Headers() }
   const { get, dispatch, subscribe } = createSessionStore(undefined, { server })
   let isFollowing = false
   let timer: ReturnType<typeof setTimeout> | undefined
