@@ -30,7 +30,7 @@ export function callEndpoints<Methods>(
           const response = await (name === 'signOut'
             ? signOut(session)
             : call(session, name, { route, input: page ? { ...input, redirectTo: undefined } : input }))
-          if (page) document.location.assign(page)
+          if (page) location.assign(page)
           return response
         }
       return methods[name]
@@ -53,17 +53,16 @@ async function call(
   const isQuery = name !== 'token' && route.method === 'GET'
   const { userChanges } = session.getState()
 
+  /** The cookies may be those of another user: after a wait, or until a refresh succeeds. */
   function requireSameUser(): void {
-    if (session.getState().userChanges !== userChanges) throw clientError('USER_CHANGED')
+    const { isRestored, shown } = session.get()
+    if (shown.userChanges !== userChanges) throw clientError('USER_CHANGED')
+    if (isRestored && shown.error) throw shown.error
   }
 
   async function attempt(): Promise<object> {
     // The call may have waited for a refresh or another tab: the cookies may be those of another user.
-    if (!SIGNS.test(name)) {
-      requireSameUser()
-      const { isRestored, shown } = session.get()
-      if (isRestored && shown.error) throw shown.error
-    }
+    if (!SIGNS.test(name)) requireSameUser()
     return session.fetchEndpoint(route, { input, timeoutMs: 30_000 })
   }
 
@@ -73,8 +72,7 @@ async function call(
     try {
       const response = await (isQuery ? attempt() : session.change(attempt))
       if (isQuery) requireSameUser()
-      const mayHaveEnded = ENDS.test(name) && !('sessionId' in response)
-      if (mayHaveEnded && session.getState().status === 'authenticated') await session.refresh()
+      if (ENDS.test(name) && !('sessionId' in response)) await session.refresh()
       return response
     } catch (error) {
       const { code } = error as AuthClientError

@@ -3,8 +3,8 @@ import { clientError } from './auth-client-error.ts'
 /** Returns the URL of a page of this origin, or throws. */
 export function ownPage(redirectTo: string): string {
   try {
-    const page = new URL(redirectTo, document.location.href).href
-    if (page.startsWith(`${document.location.origin}/`)) return page
+    const page = new URL(redirectTo, location.href).href
+    if (page.startsWith(`${location.origin}/`)) return page
   } catch {
     // Not a URL, or not a browser.
   }
