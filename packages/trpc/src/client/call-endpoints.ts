@@ -29,7 +29,7 @@ export function callEndpoints<Methods>(
           const page = loadsPage && input.redirectTo !== undefined && ownPage(input.redirectTo)
           const response = await (name === 'signOut'
             ? signOut(session)
-            : call(session, name, { route, input: page ? { ...input, redirectTo: undefined } : input }))
+            : call(session, name, { ...route, input: page ? { ...input, redirectTo: undefined } : input }))
           if (page) location.assign(page)
           return response
         }
@@ -48,9 +48,9 @@ async function signOut(session: ClientSession): Promise<object> {
 async function call(
   session: ClientSession,
   name: string,
-  { route, input }: { route: Route; input: object },
+  request: Route & { input: object },
 ): Promise<object> {
-  const isQuery = name !== 'token' && route.method === 'GET'
+  const isQuery = name !== 'token' && request.method === 'GET'
   const { userChanges } = session.getState()
 
   /** The cookies may be those of another user: after a wait, or until a refresh succeeds. */
@@ -63,7 +63,7 @@ async function call(
   async function attempt(): Promise<object> {
     // The call may have waited for a refresh or another tab: the cookies may be those of another user.
     if (!SIGNS.test(name)) requireSameUser()
-    return session.fetchEndpoint(route, { input, timeoutMs: 30_000 })
+    return session.fetchEndpoint(request)
   }
 
   await session.refreshIfDue()

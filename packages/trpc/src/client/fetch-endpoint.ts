@@ -4,14 +4,11 @@ import type { CredentialTransport } from './transport.ts'
 
 /** Returns the body of the response, or throws `AuthClientError`. */
 export type EndpointFetch = (
-  route: Route,
-  options?: {
-    readonly input?: object | undefined
+  request: Route & {
+    readonly input?: object
     /** Added to those of the transport. */
     readonly headers?: Readonly<Record<string, string>>
     readonly aborter?: AbortController | undefined
-    /** @default 10_000 */
-    readonly timeoutMs?: number
   },
 ) => Promise<object>
 
@@ -19,15 +16,15 @@ export function createEndpointFetch(
   baseUrl: string,
   { transport, fetch }: { transport: CredentialTransport; fetch: typeof globalThis.fetch },
 ): EndpointFetch {
-  return async (route, { input = {}, headers, aborter = new AbortController(), timeoutMs = 10_000 } = {}) => {
+  return async ({ method, path, input = {}, headers, aborter = new AbortController() }) => {
     // React Native lacks `AbortSignal.timeout`.
-    const timer = setTimeout(() => aborter.abort(), timeoutMs)
+    const timer = setTimeout(() => aborter.abort(), 15_000)
     const json = JSON.stringify(input)
-    const isQuery = route.method === 'GET'
+    const isQuery = method === 'GET'
     const query = isQuery ? String(new URLSearchParams(JSON.parse(json))) : ''
     try {
-      const response = await fetch(`${baseUrl}${AUTH_PATH}${route.path}${query && '?'}${query}`, {
-        method: route.method,
+      const response = await fetch(`${baseUrl}${AUTH_PATH}${path}${query && '?'}${query}`, {
+        method,
         // The target of a redirect must see neither the headers nor the body. Edge runtimes don't support
         // `error`.
         redirect: 'manual',

@@ -26,8 +26,8 @@ export interface Tabs {
   listen?(listener: (message: TabMessage) => void): () => void
 }
 
-/** Another tab may be frozen. */
-const TAB_TIMEOUT_MS = 15_000
+/** Another tab may be frozen. Longer than the timeout of a request. */
+const TAB_TIMEOUT_MS = 20_000
 
 export function connectTabs(name: string): Tabs {
   let last: Promise<unknown> = Promise.resolve()

@@ -212,7 +212,7 @@ describe('a signed-in user stays signed in', () => {
     const { client, server } = await signedIn()
     server.answer(TOKEN, () => new Promise(() => {}))
     const refreshing = client.refresh()
-    await vi.advanceTimersByTimeAsync(10_000)
+    await vi.advanceTimersByTimeAsync(15_000)
     expect(await refreshing).toMatchObject({ ...ada, error: { code: 'UNREACHABLE' } })
   })
 })

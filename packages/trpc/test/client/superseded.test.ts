@@ -78,7 +78,7 @@ describe('a superseded session secret', () => {
     const refreshing = client.refresh()
     await vi.advanceTimersByTimeAsync(4_200)
     expect(client.getState()).toMatchObject(signedOut)
-    await vi.advanceTimersByTimeAsync(10_000)
+    await vi.advanceTimersByTimeAsync(15_000)
     expect(await refreshing).toMatchObject({ ...signedOut, error: { code: 'SECRET_SUPERSEDED' } })
     expect(server.count(SIGN_OUT)).toBe(1)
   })

@@ -240,7 +240,7 @@ test.each(['the browser denies Web Locks', 'another tab is frozen'])(
       return first.promise
     })
     const next = tabs.exclusively(async () => begun.push('next'))
-    expect(timeout.mock.calls).toEqual([[15_000], [15_000]])
+    expect(timeout.mock.calls).toEqual([[20_000], [20_000]])
     waited.abort()
     await eventually(() => expect(begun).toEqual(['first']))
     first.reject(new Error('failed'))
