@@ -51,10 +51,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
     refresh,
     signOut() {
       // The sign-out of an earlier user may still be pausing.
-      if (getState().status !== 'signing-out') {
-        refresher.abort()
-        signingOut = signOut(store)
-      }
+      if (getState().status !== 'signing-out') signingOut = signOut(store)
       return signingOut.then(getState)
     },
   }

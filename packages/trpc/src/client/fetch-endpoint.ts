@@ -8,7 +8,6 @@ export type EndpointFetch = (
     readonly input?: object
     /** Added to those of the transport. */
     readonly headers?: Readonly<Record<string, string>>
-    readonly aborter?: AbortController | undefined
   },
 ) => Promise<object>
 
@@ -16,7 +15,8 @@ export function createEndpointFetch(
   baseUrl: string,
   { transport, fetch }: { transport: CredentialTransport; fetch: typeof globalThis.fetch },
 ): EndpointFetch {
-  return async ({ method, path, input = {}, headers, aborter = new AbortController() }) => {
+  return async ({ method, path, input = {}, headers }) => {
+    const aborter = new AbortController()
     // React Native lacks `AbortSignal.timeout`.
     const timer = setTimeout(() => aborter.abort(), 15_000)
     const json = JSON.stringify(input)

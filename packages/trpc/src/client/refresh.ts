@@ -16,9 +16,7 @@ import type { AuthState } from './session-state.ts'
 /** Refreshes that rejected calls may cause in a minute: more would be a loop. */
 const MAX_PER_MINUTE = 3
 
-type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'> & {
-  abort(): void
-}
+type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'>
 
 /** The state when a refresh began; `seq` is that of the newest JWT. */
 type Begun = { readonly revision: number; readonly seq: number }
@@ -29,7 +27,6 @@ type Begun = { readonly revision: number; readonly seq: number }
  */
 export function createRefresher(store: SessionStore, isScheduled: () => boolean): Refresher {
   let running: Promise<void> | null = null
-  let aborter: AbortController | undefined
   /** When rejected calls caused requests; `isCaused` is true until the refresh in flight sends one. */
   let causedAt: number[] = []
   let isCaused = false
@@ -46,7 +43,6 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     if (store.server) return
     const begun = store.get()
     const isOther = () => store.get().revision !== begun.revision
-    aborter = new AbortController()
     try {
       // An older JWT of another tab may belong to a session that has ended since.
       const seq = begun.seq || (store.tokens ? 0 : ((await store.tabs.latest?.())?.seq ?? 0))
@@ -72,7 +68,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (isCaused) causedAt.push(performance.now())
       isCaused = false
       try {
-        const response = await store.fetchEndpoint({ ...routeOf('token'), aborter })
+        const response = await store.fetchEndpoint(routeOf('token'))
         if (!isTokenResponse(response)) throw clientError('UNKNOWN')
         return await accept(store, response, begun)
       } catch (cause) {
@@ -83,7 +79,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     if (!error || (await isDone(begun))) return
     await end(store, error, store.get().held?.seq)
     // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
-    if (!store.tokens) await store.fetchEndpoint({ ...routeOf('signOut'), aborter }).catch(() => {})
+    if (!store.tokens) await store.fetchEndpoint(routeOf('signOut')).catch(() => {})
   }
 
   /** Returns whether another tab was faster, or another user has signed in. */
@@ -115,7 +111,6 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
 
   return {
     refresh,
-    abort: () => aborter?.abort(),
     async refreshIfDue() {
       const { shown, held, failures, isRestored } = store.get()
       const isUnread = store.tokens && shown.status === 'loading'

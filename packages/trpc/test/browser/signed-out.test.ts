@@ -96,9 +96,7 @@ describe('a refresh in flight does not undo a sign-out', () => {
     await beginRefresh(isOwn ? tab : other, refreshes)
     if (isEarly) await tab.run('start')
     await tab.run('beginSignOut')
-    // The client aborts its own refresh. It waits for another tab's, whose cookies would otherwise arrive
-    // after the sign-out.
-    if (isOwn) await untilSignedOut(tab)
+    // It waits for the refresh, whose cookies would otherwise arrive after the sign-out.
     refreshes.release()
     for (const each of [tab, other]) await untilSignedOut(each)
 
