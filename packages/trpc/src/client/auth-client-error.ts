@@ -69,9 +69,9 @@ function hintFor(code: ClientCode): string | undefined {
   return undefined
 }
 
-export function clientError(code: ClientCode): AuthClientError {
+export function clientError(code: ClientCode, cause?: unknown): AuthClientError {
   const [status, message = code]: readonly [number, string?] = ERRORS[code]
-  return new AuthClientError(status, { code, message: hintFor(code) ?? message })
+  return new AuthClientError(status, { code, message: hintFor(code) ?? message }, cause)
 }
 
 export function toClientError(cause: unknown): AuthClientError {

@@ -37,7 +37,7 @@ export function createEndpointFetch(
         ...(!isQuery && { body: json }),
         signal: aborter.signal,
       }).catch((cause: unknown) => {
-        throw new AuthClientError(0, clientError('UNREACHABLE'), cause)
+        throw clientError('UNREACHABLE', cause)
       })
       const body: ErrorResponse | null = await response.json().catch(() => null)
       if (response.ok && typeof body === 'object' && body !== null) return body
