@@ -80,7 +80,7 @@ async function call(
       if (!isTokenReason(code) || session.server) throw error
       if (!isReplay) await session.refreshAfter(seq)
       // The JWT was superseded between its refresh and the call.
-      else if (!(await session.isSuperseded(seq))) throw error
+      else if (session.get().seq <= seq) throw error
     }
   }
 }

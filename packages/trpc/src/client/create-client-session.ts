@@ -62,7 +62,6 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
       ...store,
       ...refresher,
       ...shown,
-      isSuperseded: (rejected) => inTurn(store, async () => store.get().seq > rejected),
       change: (call) =>
         inTurn(store, async () => {
           const response = await call()

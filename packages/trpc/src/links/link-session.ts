@@ -12,7 +12,6 @@ export interface LinkSession
     | 'fetchEndpoint'
     | 'refreshIfDue'
     | 'refreshAfter'
-    | 'isSuperseded'
     | 'report'
   > {
   /** Starts a call once the client knows its user. Returns a function that cancels it. */

@@ -108,7 +108,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
         // The resolver has run. The refresh was for the next call.
         if (!replay && !hasBegun) throw error
         // A replay is sent again only if its JWT was superseded meanwhile.
-        if (isReplay && !(await session.isSuperseded(seq))) throw error
+        if (isReplay && session.get().seq <= seq) throw error
         if (failure && !isMutation && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
           show(toCallError(failure, error))
           failure = await waitUntilDecided(session, signal)

@@ -239,20 +239,19 @@ describe('new credentials of the same session', () => {
 
   test('allow another attempt for a call that was rejected with two earlier JWTs', async () => {
     const { client, server } = await signedIn()
-    const [first, change] = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
+    const [first, second] = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
     const invalid = () => rejection(401, 'TOKEN_INVALID')
-    const answers = [() => first.promise, invalid, () => Response.json({ user: 'ada' })]
+    const answers = [() => first.promise, () => second.promise, () => Response.json({ user: 'ada' })]
     server.answer('/session', () => answers.shift()?.() ?? invalid())
-    server.answer('/change-password', () => change.promise)
+    server.answer('/change-password', () => tokens())
     const read = client.api.getSession()
     await settle()
     await client.refresh()
-    const changing = client.api.changePassword({})
-    await settle()
     first.resolve(invalid())
     await settle()
-    change.resolve(tokens())
-    await changing
+    expect(server.count('/session')).toBe(2)
+    await client.api.changePassword({})
+    second.resolve(invalid())
     expect(await read).toEqual({ user: 'ada' })
     expect(server.count(TOKEN)).toBe(1)
     // Without newer credentials, two rejections are final.
