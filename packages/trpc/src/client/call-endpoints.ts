@@ -77,10 +77,9 @@ async function call(
     } catch (error) {
       const { code } = error as AuthClientError
       session.report(code, userChanges)
-      if (!isTokenReason(code) || session.server) throw error
-      if (!isReplay) await session.refreshAfter(seq)
-      // The JWT was superseded between its refresh and the call.
-      else if (session.get().seq <= seq) throw error
+      // A replay is repeated only if its JWT was superseded meanwhile.
+      if (!isTokenReason(code) || session.server || (isReplay && session.get().seq <= seq)) throw error
+      await session.refreshAfter(seq)
     }
   }
 }

@@ -54,7 +54,7 @@ export interface ClientSession extends Omit<SessionStore, 'subscribe'> {
   /** Waits for a refresh if the JWT is due. Never rejects: the server decides the call. */
   refreshIfDue(): Promise<void>
   /** Waits for a newer JWT, or throws the reason. Sends at most three requests a minute. */
-  refreshAfter(seq: number): Promise<void>
+  refreshAfter(seq: number): Promise<undefined>
   /** Refreshes if a call of this user was rejected because the session ended or the user is banned. */
   report(reason: string, userChanges: number): void
   /** Runs a call that may change the user, while no other tab does, and stores its credentials. */

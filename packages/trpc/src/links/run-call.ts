@@ -1,6 +1,6 @@
 import { isTokenReason } from '@sallyport/core/internal/protocol'
 import { TRPCClientError } from '@trpc/client'
-import { clientError, isRejection, toClientError } from '../client/auth-client-error.ts'
+import { type AuthClientError, clientError, isRejection, toClientError } from '../client/auth-client-error.ts'
 import { backOff, pause } from '../client/back-off.ts'
 import { authDataOf, type CallError, isOutage, toCallError, warnOfFormatter } from './call-error.ts'
 import { guardStream } from './guard-stream.ts'
@@ -104,11 +104,11 @@ export function runCall({ session, observer, op, next }: Call): () => void {
       if (hasBegun || isHealthy) isReplay = false
       const { reason = '', replay, retryAfterSeconds } = authDataOf(error)
       if (isTokenReason(reason)) {
-        let failure = isReplay ? null : await session.refreshAfter(seq).catch(toClientError)
-        // The resolver has run. The refresh was for the next call.
-        if (!replay && !hasBegun) throw error
         // A replay is sent again only if its JWT was superseded meanwhile.
         if (isReplay && session.get().seq <= seq) throw error
+        let failure: AuthClientError | null | undefined = await session.refreshAfter(seq).catch(toClientError)
+        // The resolver has run. The refresh was for the next call.
+        if (!replay && !hasBegun) throw error
         if (failure && !isMutation && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
           show(toCallError(failure, error))
           failure = await waitUntilDecided(session, signal)

@@ -76,9 +76,10 @@ export function createConfirmation(client: HookClient): Confirmation {
       if (!current) return
       try {
         await (typeof input === 'function' ? input() : client.api.reauthenticate?.(input))
-        if (current !== prompt) return
-        confirmations++
-        close()
+        if (current === prompt) {
+          confirmations++
+          close()
+        }
       } catch (error) {
         if (current === prompt) set({ ...get(), error: toClientError(error) })
       }
