@@ -1,6 +1,7 @@
 import { isTokenReason, type Route } from '@sallyport/core/internal/protocol'
 import { type AuthClientError, clientError } from './auth-client-error.ts'
 import type { ClientSession } from './client-session.ts'
+import { isTokenResponse } from './receipt.ts'
 import { ownPage } from './own-page.ts'
 import { routeOf } from './route-of.ts'
 
@@ -72,7 +73,7 @@ async function call(
     try {
       const response = await (isQuery ? attempt() : session.change(attempt))
       if (isQuery) requireSameUser()
-      if (ENDS.test(name) && !('sessionId' in response)) await session.refresh()
+      if (ENDS.test(name) && !isTokenResponse(response)) await session.refresh()
       return response
     } catch (error) {
       const { code } = error as AuthClientError
