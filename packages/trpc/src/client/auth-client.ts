@@ -129,7 +129,7 @@ export function createAuthClient<Api = object>(
   const name = `sallyport ${baseUrl || globalThis.origin}`
   const transport = open?.(name) ?? cookieTransport(cookie)
   const client = createClientSession(hydrate, {
-    fetchEndpoint: createEndpointFetch(baseUrl, { transport, fetch }),
+    send: createEndpointFetch(baseUrl, { transport, fetch }),
     tokens: transport.tokens,
     tabs: connectTabs(transport.tokens?.name ?? name),
     server: isServer && { headers: page },

@@ -1,8 +1,8 @@
 import { isTokenReason, type Route } from '@sallyport/core/internal/protocol'
 import { type AuthClientError, clientError } from './auth-client-error.ts'
 import type { ClientSession } from './client-session.ts'
-import { isTokenResponse } from './receipt.ts'
 import { ownPage } from './own-page.ts'
+import { isTokenResponse } from './receipt.ts'
 import { routeOf } from './route-of.ts'
 
 /** Methods that don't depend on the former user. */
@@ -64,7 +64,7 @@ async function call(
   async function attempt(): Promise<object> {
     // The call may have waited for a refresh or another tab: the cookies may be those of another user.
     if (!SIGNS.test(name)) requireSameUser()
-    return session.fetchEndpoint(request)
+    return session.send(request)
   }
 
   await session.refreshIfDue()

@@ -38,7 +38,8 @@ export function createStore<Value>(value: Value): Store<Value> {
 /** The state of a client session, which only events change, and the objects that its effects use. */
 export interface SessionStore extends Pick<Store<SessionState>, 'get' | 'subscribe'> {
   dispatch(event: SessionEvent): void
-  readonly fetchEndpoint: EndpointFetch
+  /** Sends a request to an auth endpoint. */
+  readonly send: EndpointFetch
   readonly tabs: Tabs
   readonly tokens: TokenStore | undefined
   /** Set on a server, where only calls with the cookies of a page's headers are sent, and nothing waits. */

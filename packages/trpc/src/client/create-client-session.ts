@@ -14,7 +14,7 @@ const MAX_GAP_MS = 1_000
 /** TypeScript doesn't know it yet. */
 type PrerenderedPage = Document & { readonly prerendering?: boolean }
 
-interface SessionOptions extends Pick<SessionStore, 'fetchEndpoint' | 'tabs' | 'tokens' | 'server'> {
+interface SessionOptions extends Pick<SessionStore, 'send' | 'tabs' | 'tokens' | 'server'> {
   readonly onUserChange: (() => void) | undefined
 }
 
@@ -92,7 +92,7 @@ async function signOut(store: SessionStore): Promise<void> {
   while (!isOver()) {
     const error = await inTurn(store, async () => {
       if (isOver()) return
-      const response = await store.fetchEndpoint(routeOf('signOut'))
+      const response = await store.send(routeOf('signOut'))
       if (!('success' in response)) throw clientError('UNKNOWN')
     }).then(() => clientError('SESSION_NOT_FOUND'), toClientError)
     // Another tab has signed the same user out, or another user has signed in.

@@ -52,7 +52,7 @@ export async function openPopup(
   } finally {
     popup.close()
   }
-  await session.change(() => session.fetchEndpoint(routeOf('token')))
+  await session.change(() => session.send(routeOf('token')))
   return session.getState()
 }
 

@@ -68,7 +68,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (isCaused) causedAt.push(performance.now())
       isCaused = false
       try {
-        const response = await store.fetchEndpoint(routeOf('token'))
+        const response = await store.send(routeOf('token'))
         if (!isTokenResponse(response)) throw clientError('UNKNOWN')
         return await accept(store, response, begun)
       } catch (cause) {
@@ -79,7 +79,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     if (!error || (await isDone(begun))) return
     await end(store, error, store.get().held?.seq)
     // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
-    if (!store.tokens) await store.fetchEndpoint(routeOf('signOut')).catch(() => {})
+    if (!store.tokens) await store.send(routeOf('signOut')).catch(() => {})
   }
 
   /** Returns whether another tab was faster, or another user has signed in. */

@@ -26,7 +26,7 @@ export interface TokenStore {
   /** Returns what a socket sends first. */
   connectionParams(): { token: string | undefined }
   /** Throws if the option of `subscriptionLink` is absent: that of a browser sends no tokens. */
-  requireEventSource(option: unknown): void
+  check(eventSource: unknown): void
   /** Reads the stored tokens; null if no user is signed in. */
   recall(): Promise<Receipt | null>
   /** Stores the tokens of a response: the JWT, and the session token if it is a new one. */
@@ -73,8 +73,8 @@ export function bearer(storage: BearerStorage): OpenTransport {
       tokens: {
         name: `${key} bearer`,
         connectionParams: () => ({ token: stored?.token }),
-        requireEventSource(option) {
-          if (!option) throw new TypeError('Bearer transport: pass an EventSource with a fetch')
+        check(eventSource) {
+          if (!eventSource) throw new TypeError('Bearer transport: pass an EventSource with a fetch')
         },
         async recall() {
           const text = await storage.getItem(key)

@@ -149,7 +149,7 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
     },
     server,
     tokens: undefined,
-    fetchEndpoint: () => Promise.reject(clientError('UNKNOWN')),
+    send: () => Promise.reject(clientError('UNKNOWN')),
     start(call) {
       if (!settled) return call()
       let cancel: (() => void) | undefined

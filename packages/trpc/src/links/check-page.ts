@@ -11,7 +11,7 @@ export async function checkPage(
   const origin = globalThis.location?.origin
   if (!origin || session.tokens) return
   await session
-    .fetchEndpoint({ ...routeOf('getSession'), headers: { [CLIENT_HEADER]: origin } })
+    .send({ ...routeOf('getSession'), headers: { [CLIENT_HEADER]: origin } })
     .catch((rejection: AuthClientError) => {
       let error = rejection
       if (error.code !== 'ORIGIN_REJECTED') return

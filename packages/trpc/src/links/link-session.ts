@@ -9,7 +9,7 @@ export interface LinkSession
     | 'subscribe'
     | 'server'
     | 'tokens'
-    | 'fetchEndpoint'
+    | 'send'
     | 'refreshIfDue'
     | 'refreshAfter'
     | 'report'

@@ -31,7 +31,7 @@ export function subscriptionLink<Router extends AnyTRPCRouter>(
   options: SubscriptionLinkOptions<Router>,
 ): TRPCLink<Router> {
   if (server) return () => rejectOnServer
-  tokens?.requireEventSource(options.EventSource)
+  tokens?.check(options.EventSource)
   return httpSubscriptionLink<Router, AnyEventSource>({
     ...options,
     eventSourceOptions: { withCredentials: true, fetch },

@@ -33,7 +33,7 @@ export interface UserSocket {
    * Returns whether it is closed, or its JWT doesn't work any more and the client has a newer one. Then it
    * closes once it has no calls.
    */
-  isOutdated(): boolean
+  isStale(): boolean
 }
 
 /** Opens a socket for the current user. It closes when the user changes, signs out, or is banned. */
@@ -133,7 +133,7 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
         if (isRetired && !calls.size) close()
       }
     },
-    isOutdated() {
+    isStale() {
       const newest = session.get()
       // A rejected JWT is outdated once there is a newer one.
       isRetired = isClosed || seq < (isRejected ? newest.seq : newest.oldestSeq)

@@ -26,7 +26,7 @@ export function webSocketLink<Router extends AnyTRPCRouter>(
     let socket: UserSocket | undefined
     return (call) =>
       observable((observer) => {
-        if (!socket || socket.isOutdated()) socket = openUserSocket(session, options)
+        if (!socket || socket.isStale()) socket = openUserSocket(session, options)
         return socket.send(call, observer)
       })
   }
