@@ -39,13 +39,13 @@ export function connectTabs(name: string): Tabs {
     },
   }
   if (isOnServer()) return tab
+  let channel: BroadcastChannel
   try {
-    // A browser denies channels to a page without cookies.
-    new BroadcastChannel(name).close()
+    channel = new BroadcastChannel(name)
   } catch {
+    // A browser denies channels to a page without cookies.
     return tab
   }
-  let channel: BroadcastChannel | null = null
   let publishedSeq = 0
   let release = (): void => {}
 
@@ -73,7 +73,7 @@ export function connectTabs(name: string): Tabs {
     async notify(message) {
       release()
       // The next tab may get the lock before this message, but it sees a lock whose name is the receipt.
-      if (navigator.locks && channel && message.receipt) {
+      if (navigator.locks && channel.onmessage && message.receipt) {
         const { receipt } = message
         publishedSeq = receipt.seq
         release = await new Promise((resolve) => {
@@ -83,20 +83,16 @@ export function connectTabs(name: string): Tabs {
             .catch(() => resolve(() => {}))
         })
       }
-      const sender = channel ?? new BroadcastChannel(name)
-      sender.postMessage(message)
-      if (!channel) sender.close()
+      channel.postMessage(message)
     },
     listen(listener) {
-      channel = new BroadcastChannel(name)
       channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
         const { seq = Number.POSITIVE_INFINITY } = data.receipt ?? data
         if (seq >= publishedSeq) release()
         listener(data)
       }
       return () => {
-        channel?.close()
-        channel = null
+        channel.onmessage = null
         release()
       }
     },
