@@ -1,5 +1,5 @@
 import type { TokenResponse } from '@sallyport/core/internal/protocol'
-import { AuthClientError } from './auth-client-error.ts'
+import { type AuthClientError, isSuperseded } from './auth-client-error.ts'
 import type { SessionStore } from './client-session.ts'
 import type { Receipt } from './receipt.ts'
 import type { TabMessage } from './tabs.ts'
@@ -22,18 +22,19 @@ export async function accept(
   if (store.get().revision !== revision) return
   await store.tokens?.keep(response, receipt)
   if (store.get().revision !== revision) return
-  const message = { type: 'received', receipt, isNew } as const
-  store.dispatch(message)
+  const message = { ...receipt, isNew }
+  store.dispatch({ type: 'received', receipt: message })
   await store.tabs.notify?.(message)
 }
 
-/** Ends the session here and in the other tabs; with `seq`, only in tabs without a newer JWT. */
-export async function end(store: SessionStore, error: AuthClientError, seq?: number): Promise<void> {
-  const { status, sessionId } = store.get().shown
-  store.dispatch({ type: 'ended', error, seq })
+/** Ends the session here and in the other tabs. */
+export async function end(store: SessionStore, error: AuthClientError): Promise<void> {
+  const { sessionId } = store.get().shown
+  const isOld = isSuperseded(error)
+  store.dispatch({ type: 'ended', error: isOld ? error : undefined })
   await store.tokens?.forget()
-  if (sessionId || status === 'signing-out')
-    await store.tabs.notify?.({ type: 'ended', sessionId, seq, error: { ...error, message: error.message } })
+  // Another tab may have newer credentials than those that were superseded.
+  await store.tabs.notify?.({ sessionId: isOld ? null : sessionId })
 }
 
 /** Runs work exclusively, after adopting the JWT of another tab, whose message may not have arrived yet. */
@@ -49,16 +50,17 @@ export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>)
 /** Applies the messages of other tabs. Returns a function that stops it. */
 export function followTabs(store: SessionStore, refresh: () => unknown): (() => void) | undefined {
   async function apply(message: TabMessage): Promise<void> {
-    // The other tab has stored its tokens, maybe where only that tab reads them, such as in `sessionStorage`.
-    const receipt = store.tokens ? await store.tokens.recall() : message.receipt
     const { status, sessionId } = store.get().shown
-    if (message.receipt) {
-      if (receipt && (status !== 'signing-out' || sessionId)) store.dispatch({ ...message, receipt })
+    if (message.seq) {
+      // The other tab has stored its tokens, maybe where only that tab reads them, such as in `sessionStorage`.
+      const receipt = store.tokens ? await store.tokens.recall() : message
+      if (receipt && (status !== 'signing-out' || sessionId)) store.dispatch({ type: 'received', receipt })
       // If the clock was set back, the JWT of the current session may seem older than one of the former.
       if (sessionId && receipt?.sessionId !== store.get().shown.sessionId) refresh()
-    } else if (message.sessionId === null) refresh()
-    else if (message.sessionId === sessionId)
-      store.dispatch({ ...message, error: new AuthClientError(message.error.status, message.error) })
+    } else if (sessionId) {
+      if (message.sessionId === sessionId) store.dispatch({ type: 'ended' })
+      else refresh()
+    }
   }
 
   async function compare(): Promise<void> {
@@ -67,7 +69,7 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
     // Since the page was rendered, another tab may have signed in.
     if (known && known.sessionId !== shown.sessionId) refresh()
     // Tabs with an older page may show another user. Later JWTs are announced when they arrive.
-    else if (!known && held && !isRestored) await store.tabs.notify?.({ type: 'received', receipt: held })
+    else if (!known && held && !isRestored) await store.tabs.notify?.(held)
   }
 
   void store.tabs.exclusively(compare).catch(refresh)

@@ -4,6 +4,8 @@ import { CLIENT_LEEWAY_SECONDS, type TokenResponse } from '@sallyport/core/inter
 export interface Receipt extends Pick<TokenResponse, 'userId' | 'sessionId' | 'expiresIn'> {
   /** When it was received, in milliseconds since 1970; greater than that of every earlier receipt. */
   readonly seq: number
+  /** Set after a sign-in or a confirmation. */
+  readonly isNew?: boolean | undefined
 }
 
 export interface Held extends Receipt {

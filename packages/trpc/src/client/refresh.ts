@@ -77,7 +77,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       }
     }
     if (!error || (await isDone(begun))) return
-    await end(store, error, store.get().held?.seq)
+    await end(store, error)
     // With a superseded cookie, a sign-out clears the cookies and leaves the session as it is.
     if (!store.tokens) await store.send(routeOf('signOut')).catch(() => {})
   }
@@ -88,7 +88,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     const state = store.get()
     if (state.revision !== begun.revision || state.shown.status === 'signing-out') return true
     if (state.seq > begun.seq && !isDue(state.held)) return true
-    if (!known && store.tokens) store.dispatch({ type: 'ended', error: clientError('SESSION_NOT_FOUND') })
+    if (!known && store.tokens) store.dispatch({ type: 'ended' })
     // If the clock was set back, a receipt of the former user may seem newer than a page of the current one.
     else if (
       known &&
@@ -127,10 +127,8 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
           // In an outage, no new JWT was rejected.
           store.dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
       if (isNewer()) return
-      const after = store.get()
-      throw after.shown.status === 'unauthenticated'
-        ? after.ended.error
-        : (after.shown.error ?? clientError('USER_CHANGED'))
+      const { status, error } = store.get().shown
+      throw error ?? clientError(status === 'unauthenticated' ? 'SESSION_NOT_FOUND' : 'USER_CHANGED')
     },
     report(reason, userChanges) {
       const { shown } = store.get()

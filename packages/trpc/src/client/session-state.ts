@@ -1,5 +1,5 @@
 import type { HydrationState } from '@sallyport/core/internal/protocol'
-import { type AuthClientError, clientError, isSuperseded } from './auth-client-error.ts'
+import { type AuthClientError, clientError } from './auth-client-error.ts'
 import { type Held, hold, type Receipt } from './receipt.ts'
 
 /**
@@ -33,17 +33,17 @@ export interface SessionState {
   readonly failures: number
   /** Counts sessions, sign-outs, and returns from the history. Drop responses to requests from before. */
   readonly revision: number
-  /** Why the latest session ended. Its JWTs up to `seq` no longer work. */
-  readonly ended: Pick<AuthState, 'sessionId'> & { readonly seq: number; readonly error: AuthClientError }
+  /** The latest session that has ended. */
+  readonly ended: string | null
   /** After a return from the history, or a time without listeners, the cookies may belong to another user. */
   readonly isRestored: boolean
 }
 
 export type SessionEvent =
-  /** A JWT arrived, from the server or from another tab; `isNew` after a sign-in or a confirmation. */
-  | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew?: boolean | undefined }
-  /** With `seq`, only the JWTs up to it were superseded. */
-  | { readonly type: 'ended'; readonly error: AuthClientError; readonly seq?: number | undefined }
+  /** A JWT arrived, from the server or from another tab. */
+  | { readonly type: 'received'; readonly receipt: Receipt }
+  /** With an error or null, the session goes on, but not with the JWTs so far. */
+  | { readonly type: 'ended'; readonly error?: AuthClientError | null | undefined }
   /** `status` is the one to restore after a rejected sign-out. */
   | { readonly type: 'failed'; readonly error: AuthClientError; readonly status?: AuthStatus }
   | { readonly type: 'signing-out' }
@@ -83,7 +83,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
     oldestSeq: 0,
     revision: 0,
     failures: 0,
-    ended: { sessionId: null, seq: 0, error: clientError('SESSION_NOT_FOUND') },
+    ended: null,
     // The browser may have had the page before this visit, and before a change of the user.
     isRestored: Boolean(rendered && page && (page.deliveryType ?? /back/.test(page.type))),
   }
@@ -91,29 +91,23 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
 
 /** Returns the state after an event, or the same object if the event is outdated. See `docs/clients.md`. */
 export function transition(state: SessionState, event: SessionEvent): SessionState {
-  const { shown, ended } = state
+  const { shown } = state
   const { status, sessionId } = shown
   const show = (change: Partial<AuthState>) => ({ ...state, shown: { ...shown, ...change } })
   switch (event.type) {
     case 'received': {
       const { receipt } = event
       // Session ids aren't used again.
-      const isLate = receipt.sessionId === ended.sessionId && receipt.seq <= ended.seq
-      if (isLate || receipt.seq <= state.seq) return state
-      return decide({ ...state, held: hold(receipt), seq: receipt.seq }, event)
+      if (receipt.sessionId === state.ended || receipt.seq <= state.seq) return state
+      const { seq, isNew } = receipt
+      return decide({ ...state, held: hold(receipt), seq, oldestSeq: isNew ? seq : state.oldestSeq })
     }
     case 'ended': {
-      const { error, seq = Number.POSITIVE_INFINITY } = event
-      if (state.seq > seq) return state
+      const ended = { ...state, held: null, oldestSeq: 0 }
+      const { error } = event
       return decide(
-        {
-          ...state,
-          held: null,
-          seq: 0,
-          oldestSeq: 0,
-          ended: sessionId ? { sessionId, seq, error } : { ...ended, error },
-        },
-        event,
+        error === undefined ? { ...ended, seq: 0, ended: sessionId ?? state.ended } : ended,
+        error,
       )
     }
     case 'failed':
@@ -131,13 +125,12 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
   }
 }
 
+type Received = Partial<Pick<AuthState, 'userId' | 'sessionId'> & Pick<Receipt, 'isNew'>>
+
 /** Returns the state once the server has said whether a user is signed in. */
-function decide(
-  state: SessionState,
-  { isNew, error }: { isNew?: boolean | undefined; error?: AuthClientError },
-): SessionState {
+function decide(state: SessionState, error: AuthClientError | null = null): SessionState {
   const { status, userChanges, sessionId: former } = state.shown
-  const { userId = null, sessionId = null }: Partial<AuthState> = state.held ?? {}
+  const { userId = null, sessionId = null, isNew }: Received = state.held ?? {}
   const isOther = sessionId !== former
   // New credentials for the session don't cancel its sign-out.
   const signedIn = isOther || status !== 'signing-out' ? 'authenticated' : status
@@ -145,7 +138,6 @@ function decide(
   const isChange = isOther ? isNew || status !== 'loading' : status === 'unknown'
   return {
     ...state,
-    oldestSeq: isNew ? state.seq : state.oldestSeq,
     failures: 0,
     isRestored: false,
     revision: state.revision + Number(isOther),
@@ -154,7 +146,7 @@ function decide(
       userChanges: userChanges + Number(isChange),
       userId,
       sessionId,
-      error: error && isSuperseded(error) ? error : null,
+      error,
     },
   }
 }

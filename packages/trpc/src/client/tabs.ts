@@ -1,20 +1,8 @@
-import type { ErrorResponse } from '@sallyport/core/internal/protocol'
-import type { AuthClientError } from './auth-client-error.ts'
 import { isOnServer } from './on-server.ts'
 import type { Receipt } from './receipt.ts'
 
-export type TabMessage =
-  /** A JWT arrived; `isNew` after a sign-in or a confirmation. */
-  | { readonly type: 'received'; readonly receipt: Receipt; readonly isNew?: boolean | undefined }
-  /** `sessionId` is null if unknown. With `seq`, a tab with a newer receipt stays signed in. */
-  | {
-      readonly type: 'ended'
-      readonly sessionId: string | null
-      readonly seq?: number | undefined
-      readonly receipt?: undefined
-      /** Without its class, since a channel copies only members. */
-      readonly error: AuthClientError | (ErrorResponse & { readonly status: number })
-    }
+/** A JWT that arrived, or the id of a session that has ended; null if that is unknown. */
+export type TabMessage = Receipt | { readonly sessionId: string | null; readonly seq?: undefined }
 
 /** The tabs of one browser, which share its cookies. Outside a browser the optional members are absent. */
 export interface Tabs {
@@ -73,13 +61,12 @@ export function connectTabs(name: string): Tabs {
     async notify(message) {
       release()
       // The next tab may get the lock before this message, but it sees a lock whose name is the receipt.
-      if (navigator.locks && channel.onmessage && message.receipt) {
-        const { receipt } = message
-        publishedSeq = receipt.seq
+      if (navigator.locks && channel.onmessage && message.seq) {
+        publishedSeq = message.seq
         release = await new Promise((resolve) => {
           // A browser may deny locks to a page.
           navigator.locks
-            .request(`${name} ${JSON.stringify(receipt)}`, () => new Promise<void>(resolve))
+            .request(`${name} ${JSON.stringify(message)}`, () => new Promise<void>(resolve))
             .catch(() => resolve(() => {}))
         })
       }
@@ -87,8 +74,7 @@ export function connectTabs(name: string): Tabs {
     },
     listen(listener) {
       channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
-        const { seq = Number.POSITIVE_INFINITY } = data.receipt ?? data
-        if (seq >= publishedSeq) release()
+        if ((data.seq ?? publishedSeq) >= publishedSeq) release()
         listener(data)
       }
       return () => {

@@ -116,17 +116,19 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
   }
 
   function toEvent({ data, error }: SessionValue): SessionEvent {
-    const { held, ended } = get()
+    const { held, seq: latest } = get()
     if (error && error.status !== 401) {
       const { status, message = '' } = error
       return { type: 'failed', error: new AuthClientError(status, { code: 'UNKNOWN', message }) }
     }
-    if (!data) return { type: 'ended', error: clientError('SESSION_NOT_FOUND'), seq: held?.seq }
+    // A session without an id may begin again.
+    if (!data) return { type: 'ended', error: null }
     const userId = data.user?.id ?? ''
     const sessionId = data.session?.id ?? userId
-    const seq = Math.max(Date.now(), held?.seq ?? 0, ended.seq) + 1
-    const receipt = { userId, sessionId, expiresIn: Number.POSITIVE_INFINITY, seq }
-    return { type: 'received', receipt, isNew: held !== null && held.sessionId !== sessionId }
+    const seq = Math.max(Date.now(), latest) + 1
+    const isNew = held !== null && held.sessionId !== sessionId
+    const receipt = { userId, sessionId, expiresIn: Number.POSITIVE_INFINITY, seq, isNew }
+    return { type: 'received', receipt }
   }
 
   function refetch(): Promise<void> {

@@ -34,7 +34,6 @@ const channelOfNode = BroadcastChannel
 /** Connects tabs, which this environment supports. */
 const connectTabs = (name: string) => connect(name) as Required<Tabs>
 
-const over = { status: 401, code: 'SESSION_EXPIRED', message: '' }
 const superseded = { status: 409, code: 'SECRET_SUPERSEDED', message: 'SECRET_SUPERSEDED' }
 
 /** Long enough for a message to arrive. */
@@ -281,10 +280,10 @@ describe('a message of another tab', () => {
 
   test('about another session changes nothing', async () => {
     const { client, other } = await open()
-    await other.notify({ type: 'ended', sessionId: 'grace-1', error: over })
+    await other.notify({ sessionId: 'grace-1' })
     await soon()
     expect(client.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
-    await other.notify({ type: 'ended', sessionId: 'ada-1', error: over })
+    await other.notify({ sessionId: 'ada-1' })
     await eventually(() =>
       expect(client.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 1 }),
     )
@@ -296,7 +295,7 @@ describe('a message of another tab', () => {
     server.answer(TOKEN, () => late.promise)
     const refreshing = client.refresh()
     await eventually(() => expect(server.count(TOKEN)).toBe(2))
-    await other.notify({ type: 'ended', sessionId: 'ada-1', error: over })
+    await other.notify({ sessionId: 'ada-1' })
     await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     late.resolve(tokens())
     expect(await refreshing).toMatchObject({ status: 'unauthenticated', userChanges: 1 })
@@ -308,7 +307,7 @@ describe('a message of another tab', () => {
     server.answer('/sign-out', () => late.promise)
     const done = client.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.notify({ type: 'received', receipt, isNew: false })
+    await other.notify(receipt)
     await soon()
     expect(client.getState().status).toBe('signing-out')
     late.resolve(Response.json({ success: true }))
@@ -321,10 +320,10 @@ describe('a message of another tab', () => {
     server.answer('/sign-out', () => Response.json({ success: true }))
     await client.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.notify({ type: 'received', receipt, isNew: false })
+    await other.notify(receipt)
     await soon()
     expect(client.getState().status).toBe('unauthenticated')
-    await other.notify({ type: 'received', receipt: { ...receipt, sessionId: 'ada-2' }, isNew: true })
+    await other.notify({ ...receipt, sessionId: 'ada-2', isNew: true })
     await eventually(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', userChanges: 2 }))
   })
 
@@ -336,7 +335,7 @@ describe('a message of another tab', () => {
     server.answer('/sign-out', () => signOut.promise)
     const done = client?.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await connectTabs(`sallyport ${baseUrl}`).notify({ type: 'received', receipt, isNew: false })
+    await connectTabs(`sallyport ${baseUrl}`).notify(receipt)
     await soon()
     expect(client?.getState().status).toBe('signing-out')
     first.resolve(tokens())
@@ -348,7 +347,7 @@ describe('a message of another tab', () => {
   test("that doesn't name the ended session makes the others check theirs", async () => {
     const { server, client, other } = await open()
     server.answer(TOKEN, () => rejection(401, 'SESSION_EXPIRED'))
-    await other.notify({ type: 'ended', sessionId: null, error: over })
+    await other.notify({ sessionId: null })
     await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     expect(server.count(TOKEN)).toBe(2)
   })
@@ -359,7 +358,7 @@ describe('a message of another tab', () => {
     const done = client.signOut()
     await eventually(() => expect(server.count('/sign-out')).toBe(1))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.notify({ type: 'received', receipt, isNew: false })
+    await other.notify(receipt)
     await eventually(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
     page.dispatchEvent(new Event('focus'))
     expect(await done).toMatchObject({ userId: 'grace', userChanges: 1 })
@@ -375,7 +374,7 @@ describe('a message of another tab', () => {
     onTestFinished(() => void vi.restoreAllMocks())
     const done = other.exclusively(async () => {
       await late.promise
-      await other.notify({ type: 'received', receipt, isNew: true })
+      await other.notify({ ...receipt, isNew: true })
     })
     return async () => {
       late.resolve()
@@ -413,11 +412,13 @@ describe('a message of another tab', () => {
     server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
     await eventually(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() - 1_000 }
-    await other.notify({ type: 'received', receipt, isNew: false })
+    await other.notify(receipt)
     const late = createAuthClient({ baseUrl, fetch: server.fetch })
     onTestFinished(late.subscribe(() => {}))
     await eventually(() => expect(late.getState().status).toBe('unauthenticated'))
-    expect(server.count(TOKEN)).toBe(2)
+    // The tab that shows the session asks too.
+    await eventually(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
+    expect(server.count(TOKEN)).toBe(3)
     stop()
     await eventually(async () => expect(await other.latest()).toBeNull())
   })
@@ -432,7 +433,7 @@ describe('a message of another tab', () => {
     const other = connectTabs(`sallyport ${baseUrl}`)
     onTestFinished(other.listen(() => {}))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + shift }
-    await other.notify({ type: 'received', receipt, isNew: true })
+    await other.notify({ ...receipt, isNew: true })
     server.answer(TOKEN, () => tokens({ userId: current, sessionId: `${current}-1` }))
     const hydrate = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 } as const
     const client = createAuthClient({ baseUrl, fetch: server.fetch, hydrate })
@@ -514,7 +515,7 @@ describe('a superseded secret', () => {
     return opened
   }
 
-  test("signs all tabs out after one tab's attempts, and each has the reason", async () => {
+  test("signs all tabs out after one tab's attempts: it has the reason, and the others ask the server", async () => {
     const { server, clients, states } = await open(4)
     const late = Promise.withResolvers<Response>()
     server.answer('/sign-out', () => late.promise)
@@ -525,14 +526,16 @@ describe('a superseded secret', () => {
       await vi.waitFor(() => expect(server.count(TOKEN)).toBe(attempt + 1), { timeout: 30_000 })
       await vi.advanceTimersByTimeAsync(pause)
     }
-    await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')), { timeout: 30_000 })
+    await vi.waitFor(() => expect(server.count('/sign-out')).toBe(1), { timeout: 30_000 })
+    expect(server.count(TOKEN)).toBe(4)
+    const reasons = states().filter(({ status }) => status === 'unauthenticated')
+    expect(reasons).toMatchObject([{ error: superseded }])
+    expect(reasons[0]?.error).toBeInstanceOf(AuthClientError)
+    server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
     late.resolve(Response.json({ success: true }))
     await refreshing
-    for (const { error } of states()) {
-      expect(error).toBeInstanceOf(AuthClientError)
-      expect(error).toMatchObject(superseded)
-    }
-    expect(server.count(TOKEN)).toBe(4)
+    await vi.waitFor(() => expect(states()).toSatisfy(everyone('unauthenticated')), { timeout: 30_000 })
+    expect(server.count(TOKEN)).toBeLessThanOrEqual(7)
     expect(server.count('/sign-out')).toBe(1)
   })
 
@@ -541,7 +544,7 @@ describe('a superseded secret', () => {
     const other = connectTabs(`sallyport ${baseUrl}`)
     const refreshing = clients[0]?.refresh()
     await eventually(() => expect(server.count(TOKEN)).toBe(1))
-    await other.notify({ type: 'received', receipt: newer, isNew: true })
+    await other.notify({ ...newer, isNew: true })
     expect(await refreshing).toMatchObject({ status: 'authenticated', userChanges: 0, error: null })
     expect(server.count(TOKEN)).toBe(1)
     expect(server.count('/sign-out')).toBe(0)
@@ -557,7 +560,7 @@ describe('a superseded secret', () => {
     const refreshing = clients[0]?.refresh()
     await vi.waitFor(() => expect(server.count(TOKEN)).toBe(1), { timeout: 30_000 })
     const due = { ...newer, seq: Date.now() + 1, expiresIn: 0 }
-    await other.notify({ type: 'received', receipt: due })
+    await other.notify(due)
     await vi.waitFor(() => expect(clients[0]?.[clientSession].get().held?.seq).toBe(due.seq), {
       timeout: 30_000,
     })
@@ -566,29 +569,19 @@ describe('a superseded secret', () => {
       status: 'unauthenticated',
       error: { code: 'SECRET_SUPERSEDED' },
     })
-    await eventually(() =>
-      expect(messages).toMatchObject([
-        { type: 'ended', sessionId: 'ada-1', seq: due.seq, error: superseded },
-      ]),
-    )
+    await eventually(() => expect(messages).toEqual([{ sessionId: null }]))
   })
 
   test("of another tab doesn't sign out a tab with newer credentials", async () => {
     const { clients, baseUrl, server } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
-    await other.notify({ type: 'received', receipt: newer, isNew: true })
+    await other.notify({ ...newer, isNew: true })
     await eventually(() => expect(clients[0]?.[clientSession].get().seq).toBe(newer.seq))
-    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq - 1, error: superseded })
-    await soon()
-    expect(clients[0]?.getState().status).toBe('authenticated')
-    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: newer.seq, error: superseded })
-    await eventually(() =>
-      expect(clients[0]?.getState()).toMatchObject({
-        status: 'unauthenticated',
-        error: { code: 'SECRET_SUPERSEDED' },
-      }),
-    )
-    expect(server.sent).toEqual([])
+    server.answer(TOKEN, () => tokens())
+    await other.notify({ sessionId: null })
+    await eventually(() => expect(clients[0]?.[clientSession].get().seq).toBeGreaterThan(newer.seq))
+    expect(clients[0]?.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
+    expect(server.sent).toHaveLength(1)
   })
 
   test('that another tab often replaces is not a refresh loop', async () => {
@@ -610,12 +603,16 @@ describe('a superseded secret', () => {
   })
 
   test("doesn't keep a tab from adopting newer credentials of the same session", async () => {
-    const { clients, baseUrl } = await open(1)
+    const { clients, baseUrl, server } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
-    await other.notify({ type: 'ended', sessionId: 'ada-1', seq: Date.now(), error: superseded })
-    await eventually(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
-    await other.notify({ type: 'received', receipt: { ...newer, seq: 1 }, isNew: false })
-    await other.notify({ type: 'received', receipt: newer, isNew: true })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const refreshing = clients[0]?.refresh()
+    while (server.count('/sign-out') === 0) await vi.advanceTimersByTimeAsync(1_000)
+    expect(await refreshing).toMatchObject({ status: 'unauthenticated' })
+    vi.useRealTimers()
+    await other.notify({ ...newer, seq: 1 })
+    await other.notify({ ...newer, isNew: true })
     await eventually(() =>
       expect(clients[0]?.getState()).toMatchObject({ status: 'authenticated', userChanges: 2 }),
     )
@@ -632,16 +629,14 @@ describe('a receipt', () => {
     onTestFinished(first.listen((message) => messages.push(message)))
     onTestFinished(second.listen(() => {}))
     expect(await second.latest()).toBeNull()
-    await first.notify({ type: 'received', receipt: receipt(1), isNew: false })
+    await first.notify(receipt(1))
     expect(await second.latest()).toEqual(receipt(1))
-    await second.notify({ type: 'received', receipt: receipt(2), isNew: false })
+    await second.notify(receipt(2))
     expect(await first.latest()).toEqual(receipt(2))
-    await eventually(() =>
-      expect(messages).toEqual([{ type: 'received', receipt: receipt(2), isNew: false }]),
-    )
+    await eventually(() => expect(messages).toEqual([receipt(2)]))
     const held = (await navigator.locks.query()).held ?? []
     expect(held.filter((lock) => lock.name?.startsWith(`${name} `))).toHaveLength(1)
-    await first.notify({ type: 'ended', sessionId: 'ada-1', error: over })
+    await first.notify({ sessionId: 'ada-1' })
     await eventually(async () => expect(await first.latest()).toBeNull())
   })
 
@@ -650,7 +645,7 @@ describe('a receipt', () => {
     for (const other of [`${name} bearer`, `${name}0`]) {
       const tabs = connectTabs(other)
       onTestFinished(tabs.listen(() => {}))
-      await tabs.notify({ type: 'received', receipt: receipt(1), isNew: false })
+      await tabs.notify(receipt(1))
       expect(await tabs.latest()).toEqual(receipt(1))
     }
     expect(await connectTabs(name).latest()).toBeNull()

@@ -20,7 +20,7 @@ function createSession() {
   }
   const signIn = () => {
     const receipt = { userId: 'u1', sessionId: 's1', expiresIn: 900, seq: 1 }
-    store.set(transition(store.get(), { type: 'received', receipt, isNew: false }))
+    store.set(transition(store.get(), { type: 'received', receipt }))
   }
   return { session: session as Parameters<typeof waitUntilDecided>[0], signIn, count: () => listeners }
 }
