@@ -1,11 +1,10 @@
-import { clientError, isRejection, isSignedOut, toClientError } from './auth-client-error.ts'
-import { backOff, pause } from './back-off.ts'
+import { toClientError } from './auth-client-error.ts'
+import { MAX_TIMER_MS, pause } from './back-off.ts'
 import { clientSession, type SessionClient, type SessionStore } from './client-session.ts'
-import { accept, end, inTurn } from './credentials.ts'
+import { accept, inTurn } from './credentials.ts'
 import { isTokenResponse } from './receipt.ts'
 import { createRefresher } from './refresh.ts'
-import { routeOf } from './route-of.ts'
-import { followSession, onFocus } from './schedule-refresh.ts'
+import { followSession } from './schedule-refresh.ts'
 import { createSessionStore, type RenderedState } from './session-store.ts'
 
 /** React subscribes again at once. After a longer gap, messages of other tabs may be lost. */
@@ -28,7 +27,6 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
   let listeners = 0
   let stop = () => {}
   let stoppedAt = Number.POSITIVE_INFINITY
-  let signingOut = Promise.resolve()
   const refresher = createRefresher(store, () => listeners > 0)
   const { refresh } = refresher
 
@@ -49,10 +47,14 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
       }
     },
     refresh,
-    signOut() {
-      // The sign-out of an earlier user may still be pausing.
-      if (getState().status !== 'signing-out') signingOut = signOut(store)
-      return signingOut.then(getState)
+    async signOut() {
+      if (getState().status !== 'signing-out') store.dispatch({ type: 'signing-out' })
+      void refresh()
+      // With a listener, the client retries.
+      const unsubscribe = shown.subscribe(() => {})
+      while (getState().status === 'signing-out') await pause(MAX_TIMER_MS, store.subscribe)
+      unsubscribe()
+      return getState()
     },
   }
 
@@ -77,29 +79,5 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
           throw error
         }),
     },
-  }
-}
-
-/** Signs out: retries until the server confirms or rejects it, and stops if another user signs in. */
-async function signOut(store: SessionStore): Promise<void> {
-  const { status } = store.get().shown
-  store.dispatch({ type: 'signing-out' })
-  const { revision } = store.get()
-  const isOver = () => store.get().revision !== revision
-
-  // React renders in a microtask: let the page drop the user's data before the request is sent.
-  await null
-  while (!isOver()) {
-    const error = await inTurn(store, async () => {
-      if (isOver()) return
-      const response = await store.send(routeOf('signOut'))
-      if (!('success' in response)) throw clientError('UNKNOWN')
-    }).then(() => clientError('SESSION_NOT_FOUND'), toClientError)
-    // Another tab has signed the same user out, or another user has signed in.
-    if (isOver()) return
-    if (isSignedOut(error)) return end(store, error)
-    if (isRejection(error) || store.server) return store.dispatch({ type: 'failed', error, status })
-    store.dispatch({ type: 'failed', error })
-    await pause(backOff(store.get().failures, error.retryAfterSeconds), onFocus)
   }
 }

@@ -2,13 +2,14 @@ import { isSessionOver } from '@sallyport/core/internal/protocol'
 import {
   type AuthClientError,
   clientError,
+  isRejection,
   isSignedOut,
   isSuperseded,
   toClientError,
 } from './auth-client-error.ts'
 import { pause } from './back-off.ts'
 import type { ClientSession, SessionStore } from './client-session.ts'
-import { accept, end, latestReceipt } from './credentials.ts'
+import { accept, end, inTurn, latestReceipt } from './credentials.ts'
 import { hold, isDue, isTokenResponse } from './receipt.ts'
 import { routeOf } from './route-of.ts'
 import type { AuthState } from './session-state.ts'
@@ -22,8 +23,8 @@ type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue'
 type Begun = { readonly revision: number; readonly seq: number }
 
 /**
- * Requests new JWTs from the token endpoint, one request at a time for all callers and tabs. Only that
- * endpoint decides whether a session has ended. Any other failure leaves the status as it is.
+ * Requests new JWTs from the token endpoint, or signs out, one request at a time for all callers and tabs.
+ * Only these endpoints decide whether a session has ended. Any other failure leaves the status as it is.
  */
 export function createRefresher(store: SessionStore, isScheduled: () => boolean): Refresher {
   let running: Promise<void> | null = null
@@ -40,22 +41,31 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   }
 
   async function start(): Promise<void> {
-    if (store.server) return
     const begun = store.get()
     const isOther = () => store.get().revision !== begun.revision
     try {
-      // An older JWT of another tab may belong to a session that has ended since.
-      const seq = begun.seq || (store.tokens ? 0 : ((await store.tabs.latest?.())?.seq ?? 0))
-      await store.tabs.exclusively(() => request({ ...begun, seq }))
+      if (begun.shown.status === 'signing-out')
+        await inTurn(store, async () => {
+          // Another tab has signed the same user out, or another user has signed in.
+          if (isOther()) return
+          const response = await store.send(routeOf('signOut'))
+          throw clientError('success' in response ? 'SESSION_NOT_FOUND' : 'UNKNOWN')
+        })
+      else if (!store.server) {
+        // An older JWT of another tab may belong to a session that has ended since.
+        const seq = begun.seq || (store.tokens ? 0 : ((await store.tabs.latest?.())?.seq ?? 0))
+        await store.tabs.exclusively(() => request({ ...begun, seq }))
+      }
     } catch (cause) {
       if (!isOther()) {
         const error = toClientError(cause)
         if (isSignedOut(error)) await end(store, error)
-        else store.dispatch({ type: 'failed', error })
+        else store.dispatch({ type: 'failed', error, isFinal: isRejection(error) || store.server !== false })
       }
     }
-    // The page was in the history meanwhile.
-    if (store.get().isRestored && isOther()) await start()
+    // The user signs out, or the page was in the history meanwhile.
+    const { isRestored, shown } = store.get()
+    if (isOther() && (isRestored || shown.status === 'signing-out')) await start()
   }
 
   async function request(begun: Begun): Promise<void> {
@@ -86,7 +96,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   async function isDone(begun: Begun): Promise<boolean> {
     const known = await latestReceipt(store)
     const state = store.get()
-    if (state.revision !== begun.revision || state.shown.status === 'signing-out') return true
+    if (state.revision !== begun.revision) return true
     if (state.seq > begun.seq && !isDue(state.held)) return true
     if (!known && store.tokens) store.dispatch({ type: 'ended' })
     // If the clock was set back, a receipt of the former user may seem newer than a page of the current one.

@@ -56,13 +56,13 @@ function isRefreshDue({ shown: { status }, held, isRestored }: SessionState): bo
 
 /** A failed request may have been to learn of a sign-in. */
 function isSignedOut({ shown: { status }, failures }: SessionState): boolean {
-  return (status === 'unauthenticated' && !failures) || status === 'signing-out'
+  return status === 'unauthenticated' && !failures
 }
 
 const FOCUS_EVENTS = ['visibilitychange', 'focus', 'online', 'pagehide']
 
 /** Calls the listener when the page becomes visible, focused, or online: its timers may have been paused. */
-export function onFocus(listener: (isFromHistory?: boolean) => void): () => void {
+function onFocus(listener: (isFromHistory?: boolean) => void): () => void {
   if (!globalThis.document) return () => {}
   let isInHistory: boolean | undefined
   // A page from the history becomes visible, and other listeners make calls, before `pageshow`.

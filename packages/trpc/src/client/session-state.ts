@@ -44,8 +44,8 @@ export type SessionEvent =
   | { readonly type: 'received'; readonly receipt: Receipt }
   /** With an error or null, the session goes on, but not with the JWTs so far. */
   | { readonly type: 'ended'; readonly error?: AuthClientError | null | undefined }
-  /** `status` is the one to restore after a rejected sign-out. */
-  | { readonly type: 'failed'; readonly error: AuthClientError; readonly status?: AuthStatus }
+  /** `isFinal` if a sign-out isn't retried. */
+  | { readonly type: 'failed'; readonly error: AuthClientError; readonly isFinal?: boolean }
   | { readonly type: 'signing-out' }
   | { readonly type: 'looped'; readonly error: AuthClientError }
   | { readonly type: 'restored' }
@@ -110,11 +110,12 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
         error,
       )
     }
-    case 'failed':
-      return {
-        ...show({ status: event.status ?? (status === 'loading' ? 'unknown' : status), error: event.error }),
-        failures: state.failures + 1,
-      }
+    case 'failed': {
+      const { error, isFinal } = event
+      const isOpen = status === 'loading' || (isFinal && status === 'signing-out')
+      const decided = sessionId ? 'authenticated' : 'unknown'
+      return { ...show({ status: isOpen ? decided : status, error }), failures: state.failures + 1 }
+    }
     case 'signing-out':
       return { ...show({ status: event.type, error: null }), failures: 0, revision: state.revision + 1 }
     case 'looped':

@@ -31,7 +31,7 @@ const EVENTS: Readonly<Record<string, SessionEvent>> = {
   'session ended': { type: 'ended' },
   'attempt failed': { type: 'failed', error: outage },
   'sign-out': { type: 'signing-out' },
-  'sign-out rejected': { type: 'failed', error: outage, status: 'authenticated' },
+  'sign-out rejected': { type: 'failed', error: outage, isFinal: true },
 }
 
 describe('the table in docs/clients.md', () => {
@@ -56,7 +56,7 @@ describe('the table in docs/clients.md', () => {
   test.each(cases)('$status, $event: $next', ({ status, event, next }) => {
     const before = stateOf(status.replaceAll('`', '') as AuthStatus)
     const { shown } = transition(before, EVENTS[event] as SessionEvent)
-    const [name = ''] = next.replace('the status before', '`authenticated`').replaceAll('`', '').split(' ')
+    const [name = ''] = next.replaceAll('`', '').split(' ')
     expect(shown).toMatchObject({ status: name, userChanges: next.endsWith('+') ? 1 : 0 })
   })
 })
