@@ -9,12 +9,12 @@ export interface Receipt extends Pick<TokenResponse, 'userId' | 'sessionId' | 'e
 }
 
 export interface Held extends Receipt {
-  /** By the clock of this page. */
+  /** When this page got it, by the monotonic clock. `seq` has the time before. */
   readonly heldSinceMs: number
 }
 
 export function hold(receipt: Receipt): Held {
-  return { ...receipt, heldSinceMs: performance.now() - Math.max(0, Date.now() - receipt.seq) }
+  return { ...receipt, heldSinceMs: performance.now() }
 }
 
 /**
