@@ -21,7 +21,6 @@ export async function accept(
   const receipt = { userId, sessionId, expiresIn, seq }
   if (store.get().revision !== revision) return
   await store.tokens?.keep(response, receipt)
-  if (store.get().revision !== revision) return
   const message = { ...receipt, isNew }
   store.dispatch({ type: 'received', receipt: message })
   await store.tabs.notify?.(message)
