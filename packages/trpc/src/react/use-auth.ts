@@ -17,8 +17,12 @@ export interface UseAuthResult<Client extends HookClient = HookClient> extends A
  */
 export function useAuth<Client extends HookClient = HookClient>(): UseAuthResult<Client> {
   const { client, state } = useAuthContext()
-  const isAuthenticated = state.status === 'authenticated'
-  const { refresh, signOut } = client
-  // Only the app knows the full type of the client that it passed to the provider.
-  return { ...state, isAuthenticated, refresh, signOut, client: client as Client }
+  return {
+    ...state,
+    isAuthenticated: state.status === 'authenticated',
+    refresh: client.refresh,
+    signOut: client.signOut,
+    // Only the app knows the full type of the client that it passed to the provider.
+    client: client as Client,
+  }
 }
