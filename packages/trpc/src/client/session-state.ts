@@ -50,7 +50,9 @@ export type SessionEvent =
   | { readonly type: 'looped'; readonly error: AuthClientError }
   | { readonly type: 'restored' }
 
-type Rendered = Partial<Pick<AuthState, 'status' | 'userId' | 'sessionId'>> & { readonly reason?: string }
+type Rendered = Partial<Pick<AuthState, 'status' | 'userId' | 'sessionId'>> & {
+  readonly reason?: 'ACCOUNT_BANNED'
+}
 
 interface PageTiming extends PerformanceNavigationTiming {
   /**
@@ -76,7 +78,7 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
       userChanges: 0,
       userId,
       sessionId,
-      error: reason === 'ACCOUNT_BANNED' ? clientError(reason) : null,
+      error: reason ? clientError(reason) : null,
     },
     held,
     seq: held?.seq ?? 0,
