@@ -78,7 +78,7 @@ const REACHES = [
   { from: `${TRPC}/client/auth-client[.]ts$`, packages: [] },
   { from: `${TRPC}/client[.]ts$`, packages: ['@trpc/(client|server)'] },
   { from: `${TRPC}/react[.]ts$`, packages: ['react'] },
-  { from: `${TRPC}/ssr[.]ts$`, packages: LIGHT },
+  { from: `${TRPC}/ssr[.]ts$`, packages: [...LIGHT, '@trpc/server'] },
   {
     from: `${TRPC}/next[.]ts$`,
     packages: [...LIGHT, 'next', 'react', '@(tanstack/react-query|trpc/server)'],

@@ -1,11 +1,15 @@
-import type { TRPCLink } from '@trpc/client'
+import type { OperationLink, TRPCLink } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
 import { observable } from '@trpc/server/observable'
 import { clientSession } from '../client/client-session.ts'
-import { type CallingPage, callOnPage } from './call-on-page.ts'
 import type { LinkClient } from './link-client.ts'
 import { rejectOnServer } from './reject-on-server.ts'
 import { runCall } from './run-call.ts'
+
+/** A page of `createServerAuth`. */
+interface LinkPage {
+  '~link'(reject: OperationLink<AnyTRPCRouter>): OperationLink<AnyTRPCRouter>
+}
 
 /**
  * Creates the first of the links. A call waits for a fresh JWT if the current one is due. If the guard
@@ -27,10 +31,8 @@ import { runCall } from './run-call.ts'
  * @example
  * links: [authLink(authClient), httpBatchLink({ url: '/trpc', fetch: authClient.fetch, maxItems: 20 })]
  */
-export function authLink<Router extends AnyTRPCRouter>(
-  authClient: LinkClient | CallingPage,
-): TRPCLink<Router> {
-  if ('call' in authClient) return () => callOnPage(authClient)
+export function authLink<Router extends AnyTRPCRouter>(authClient: LinkClient | LinkPage): TRPCLink<Router> {
+  if ('~link' in authClient) return () => authClient['~link'](rejectOnServer)
   const session = authClient[clientSession]
   const { server, start = (call) => call() } = session
   return () => (call) => {

@@ -1,5 +1,6 @@
 import { isAuthError, type Reason } from '@sallyport/core'
 import { type HydrationState, isSessionOver, isTokenReason } from '@sallyport/core/internal/protocol'
+import { createPageLink, type PageLink } from './page-link.ts'
 import type { Page } from './page-request.ts'
 import { type PageServer, type PageUser, refresh, secondsLeft, signedOut } from './resolve-user.ts'
 import { isReason } from './token-source.ts'
@@ -34,6 +35,8 @@ export interface ServerAuth {
    * again. Clears the query client if any call finds that the session ended or the user is banned.
    */
   prefetch(queryClient: PrefetchQueryClient, queries: readonly PrefetchOptions[]): Promise<void>
+  /** @internal For `authLink`. */
+  readonly '~link': PageLink
 }
 
 export function openServerAuth(page: Page, resolved: PageUser, server: PageServer): ServerAuth {
@@ -104,6 +107,7 @@ export function openServerAuth(page: Page, resolved: PageUser, server: PageServe
       return user.setCookies
     },
     call,
+    '~link': createPageLink(call),
     async prefetch(queryClient, queries) {
       filled.add(queryClient)
       const fetched = queries.map((query) => {

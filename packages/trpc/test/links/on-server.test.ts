@@ -13,6 +13,7 @@ import {
 import { EventSource } from 'eventsource'
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
+import { createPageLink } from '../../src/ssr/page-link.ts'
 import type { AppRouter } from '../support/router.ts'
 import { PATHS, startServer } from '../support/start-server.ts'
 
@@ -171,7 +172,8 @@ describe('a call with the page of createServerAuth', () => {
       await work(headers)
       return work(headers)
     }
-    return { sent, client: createTRPCClient<AppRouter>({ links: [authLink({ call }), link] }) }
+    const serverPage = { '~link': createPageLink((work) => call(work)) }
+    return { sent, client: createTRPCClient<AppRouter>({ links: [authLink(serverPage), link] }) }
   }
 
   test('is a query that the page makes, and may repeat', async () => {
