@@ -67,12 +67,14 @@ function bodyOf(message: IncomingMessage, response: ServerResponse): ReadableStr
   const chunks: AsyncIterator<Uint8Array> = message.iterator({ destroyOnReturn: false })
   // Node discards the rest only if no one began to read. The next request of the connection waits behind it.
   response.once('close', async () => {
+    if (!message.complete) {
+      // A client may never end it, and Fastify has no timeout for requests by default.
+      const timer = setTimeout(() => message.destroy(), DISCARD_MS).unref()
+      message.once('close', () => clearTimeout(timer))
+    }
+    // Waits while a chunk is being read.
     await chunks.return?.()
     message.resume()
-    if (message.complete) return
-    // A client may never end it, and Fastify has no timeout for requests by default.
-    const timer = setTimeout(() => message.destroy(), DISCARD_MS).unref()
-    message.once('close', () => clearTimeout(timer))
   })
   return new ReadableStream({
     async pull(controller) {

@@ -131,15 +131,22 @@ test.each<{ name: string; read: (reader: Reader) => unknown }>([
   expect(body).toMatch(/Too large[\s\S]+The next one$/)
 })
 
-test('a body that never ends does not keep its connection open after the response', async () => {
-  const port = await serve(async () => new Response('Too large', { status: 413 }))
+test.each([
+  { name: 'never ends', next: '1\r\nx\r\n' },
+  { name: 'stalls while it is read', next: '' },
+])('a body that $name does not keep its connection open after the response', async ({ next }) => {
+  const port = await serve(async ({ body }) => {
+    if (next === '') await body?.getReader().read()
+    return new Response('Too large', { status: 413 })
+  })
   const socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   socket.on('error', () => {}).resume()
-  socket.write(['POST /api/note HTTP/1.1', HOST, 'Transfer-Encoding: chunked', '', ''].join('\r\n'))
+  const head = ['POST /api/note HTTP/1.1', HOST, 'Transfer-Encoding: chunked', '', '']
+  socket.write(`${head.join('\r\n')}1\r\nx\r\n`)
   const [answer] = await once(socket, 'data')
   expect(String(answer)).toMatch(/^HTTP\/1.1 413 /)
-  const sending = setInterval(() => socket.write('1\r\nx\r\n'), 20)
+  const sending = setInterval(() => socket.write(next), 20)
   // `once` would reject if the connection is reset.
   await new Promise((resolve) => socket.once('close', resolve))
   clearInterval(sending)
