@@ -2,14 +2,15 @@ import { clientError } from '../client/auth-client-error.ts'
 import { toCallError } from './call-error.ts'
 
 interface Guard {
-  isGone(): boolean
-  report(error: unknown): void
+  /** Called before each value. Returns whether the user of the call is gone. */
+  next(): boolean
+  error(error: unknown): void
 }
 
 /** Guards the stream that a query may return: the app reads it long after the query has ended. */
 export async function* guardStream(
   stream: AsyncIterable<unknown>,
-  { isGone, report }: Guard,
+  { next: isGone, error: report }: Guard,
 ): AsyncGenerator {
   const values = stream[Symbol.asyncIterator]()
   try {

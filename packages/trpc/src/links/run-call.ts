@@ -63,20 +63,21 @@ export function runCall({ session, observer, op, next }: Call): () => void {
   }
 
   /** Passes an envelope on, or returns the error that ends this attempt. */
-  function receive(envelope: Envelope): CallError | undefined {
+  function receive(envelope: Envelope): CallError | null | undefined {
     if (isGone()) return
     const { type, error, id, data } = envelope.result as Result
     if (type !== 'state') {
       hasBegun = isSubscription
       if (isOut) show(null)
-    } else if (error) {
-      if (isOutage(error)) return error
-    } else if (isOut) return
+    } else if (error ? isOutage(error) : isOut) return error
     // `id` is set if the server used `tracked()`. Continues the same way as tRPC's links.
     if (id && typeof (op.input ?? {}) === 'object')
       current = { ...op, input: { ...(op.input as object | null), lastEventId: id } }
     const isStream = Symbol.asyncIterator in Object(data)
-    const guarded = isStream && { ...envelope, result: { data: guardStream(data, { isGone, report }) } }
+    const guarded = isStream && {
+      ...envelope,
+      result: { data: guardStream(data, { next: isGone, error: report }) },
+    }
     observer.next(guarded || envelope)
   }
 
@@ -106,9 +107,10 @@ export function runCall({ session, observer, op, next }: Call): () => void {
       if (isTokenReason(reason)) {
         // A replay is sent again only if its JWT was superseded meanwhile.
         if (isReplay && session.get().seq <= seq) throw error
-        let failure: AuthClientError | null | undefined = await session.refreshAfter(seq).catch(toClientError)
-        // The resolver has run. The refresh was for the next call.
+        const refreshing = session.refreshAfter(seq).catch(toClientError)
+        // The resolver has run. The refresh is for the next call.
         if (!replay && !hasBegun) throw error
+        let failure = await refreshing
         if (failure && !isMutation && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
           show(toCallError(failure, error))
           failure = await waitUntilDecided(session, signal)
@@ -126,7 +128,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
     }
   }
 
-  const unfollow = isSubscription ? session.subscribe(isGone) : undefined
+  const unfollow = isSubscription ? session.subscribe(isGone) : null
   op.signal?.addEventListener('abort', () => stop(op.signal?.reason), { signal })
   if (op.signal?.aborted) stop(op.signal.reason)
   else run().catch((error) => observer.error(TRPCClientError.from(error)))

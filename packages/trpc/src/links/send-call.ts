@@ -15,7 +15,7 @@ export interface Call extends LinkCall {
 
 interface Attempt {
   /** Receives an envelope. Returns an error to end the attempt. */
-  next(envelope: Envelope): CallError | undefined
+  next(envelope: Envelope): CallError | null | undefined
   complete(): void
   readonly signal: AbortSignal
 }

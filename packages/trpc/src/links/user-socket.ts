@@ -46,7 +46,7 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
   let isRetired = false
   let isClosed = false
   /** The error of mutations while reconnects fail, or of all calls if the page's origin is rejected. */
-  let failure: CallError | null = null
+  let failure: CallError | undefined
   /** The calls in flight. Each function fails its call if it must not wait for the next connection. */
   const calls = new Set<() => unknown>()
 
@@ -68,14 +68,14 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
     async url() {
       // Without a newer JWT the server rejects each call and says why.
       await (isRejected ? session.refreshAfter(seq).catch(() => {}) : session.refreshIfDue())
-      if (isClosed || session.get().isRestored) throw new Error('Closed')
+      if (isClosed || session.get().isRestored) throw clientError('USER_CHANGED')
       seq = session.get().seq
       isRejected = false
       return typeof url === 'function' ? url() : url
     },
     connectionParams: session.tokens?.connectionParams ?? null,
     onOpen() {
-      failure = null
+      failure = undefined
       onOpen?.()
     },
     onClose(cause) {

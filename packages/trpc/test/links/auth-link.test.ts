@@ -282,6 +282,15 @@ test.each(['httpBatchLink', 'httpBatchStreamLink'] as const)(
   },
 )
 
+test('a call whose resolver hit another guard does not wait for the refresh', async () => {
+  const scene = await expired()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  holdBack(scene, 'token', promise)
+  const failure = await failureOf(scene.connect('httpLink').peek.query())
+  expect(failure).toMatchObject({ data: { auth: { reason: 'TOKEN_EXPIRED', replay: false } } })
+  resolve()
+})
+
 test('a late rejection of an older JWT is retried with the JWT that has arrived since', async () => {
   const scene = await expired()
   const client = scene.connect('httpLink')
