@@ -1,6 +1,12 @@
 import { isTokenReason } from '@sallyport/core/internal/protocol'
 import { TRPCClientError } from '@trpc/client'
-import { type AuthClientError, clientError, isRejection, toClientError } from '../client/auth-client-error.ts'
+import {
+  type AuthClientError,
+  clientError,
+  isDecided,
+  isRejection,
+  toClientError,
+} from '../client/auth-client-error.ts'
 import { backOff, pause } from '../client/back-off.ts'
 import { authDataOf, type CallError, isOutage, toCallError, warnOfFormatter } from './call-error.ts'
 import { guardStream } from './guard-stream.ts'
@@ -89,7 +95,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
       if (isRestored || shown.status === 'signing-out') {
         if (isMutation) throw toCallError(shown.error ?? clientError('USER_CHANGED'))
         const failure = await waitUntilDecided(session, signal)
-        if (failure && session.get().isRestored) throw toCallError(failure)
+        if (failure && session.get().isRestored && isDecided(failure)) throw toCallError(failure)
       }
       // Just before the call is sent, or the user may change in between.
       if (isOver()) return
@@ -110,7 +116,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
         const refreshing = session.refreshAfter(seq).catch(toClientError)
         // The resolver has run. The refresh is for the next call.
         if (!replay && !hasBegun) throw error
-        let failure = await refreshing
+        let failure: AuthClientError | null | undefined = await refreshing
         if (failure && !isMutation && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
           show(toCallError(failure, error))
           failure = await waitUntilDecided(session, signal)

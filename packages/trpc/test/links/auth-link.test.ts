@@ -484,6 +484,14 @@ describe('a call that needs a new JWT', () => {
     const scene = openClient(server)
     expect(await scene.connect('httpLink').whoami.query()).toBeNull()
   })
+
+  test('gets a response if it needs no user, also on a page from the history during an outage', async () => {
+    const scene = openClient(server)
+    await scene.authClient.refresh()
+    answerToken(scene, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
+    scene.authClient[clientSession].dispatch({ type: 'restored' })
+    expect(await scene.connect('httpLink').whoami.query()).toBeNull()
+  })
 })
 
 describe('a rejection that may end the session', () => {
