@@ -34,9 +34,9 @@ export function runCall({ session, observer, op, next }: Call): () => void {
   const { signal } = over
   /** The operation that continues after the last event. */
   let current = op
-  let failures = 0
   let isReplay = false
   let isOut = false
+  let failures = 0
   /** Of the JWT of the current attempt. */
   let seq = 0
   /** Whether the server has accepted the current attempt, so a subscription may continue. */

@@ -6,7 +6,7 @@ import {
   wsLink,
 } from '@trpc/client'
 import type { AnyTRPCRouter } from '@trpc/server'
-import { type AuthClientError, clientError } from '../client/auth-client-error.ts'
+import { type AuthClientError, clientError, isDecided } from '../client/auth-client-error.ts'
 import { backOff } from '../client/back-off.ts'
 import { authDataOf, type CallError, isOutage, toCallError } from './call-error.ts'
 import { checkPage } from './check-page.ts'
@@ -68,7 +68,9 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
     async url() {
       // Without a newer JWT the server rejects each call and says why.
       await (isRejected ? session.refreshAfter(seq).catch(() => {}) : session.refreshIfDue())
-      if (isClosed || session.get().isRestored) throw clientError('USER_CHANGED')
+      const { isRestored, shown } = session.get()
+      // After a final error, the server rejects each call with it.
+      if (isClosed || (isRestored && !isDecided(shown.error))) throw clientError('USER_CHANGED')
       seq = session.get().seq
       isRejected = false
       return typeof url === 'function' ? url() : url

@@ -441,6 +441,17 @@ describe('a banned user', () => {
     expect(statesOf(scene)).toEqual([false])
   })
 
+  test('gets the reason in subscriptions that reconnect after a return from the history', async () => {
+    const scene = await signedIn({})
+    const stream = followNumbers(scene.connect('webSocketLink'))
+    server.stage.count(1)
+    await eventually(() => expect(stream.values).toEqual([1]))
+    scene.authClient[clientSession].dispatch({ type: 'restored' })
+    scene.breakConnections()
+    await server.auth.ban(scene.session)
+    await eventually(() => expect(stream.ended()).toBe('ACCOUNT_BANNED'))
+  })
+
   test('may call again after the ban was lifted', async () => {
     const scene = await signedIn({})
     const client = scene.connect('webSocketLink')
