@@ -42,7 +42,8 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
   const { userChanges } = session.getState()
   /** That of the newest JWT when the latest connection was opened. */
   let seq = session.get().seq
-  let isRejected = false
+  /** That of the newest JWT that the server has rejected. */
+  let rejected: number | undefined
   let isRetired = false
   let isClosed = false
   /** The error of mutations while reconnects fail, or of all calls if the page's origin is rejected. */
@@ -67,12 +68,11 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
     async url() {
       // Without a newer JWT the server rejects each call and says why.
-      await (isRejected ? session.refreshAfter(seq).catch(() => {}) : session.refreshIfDue())
+      await (seq === rejected ? session.refreshAfter(seq).catch(() => {}) : session.refreshIfDue())
       const { isRestored, shown } = session.get()
       // After a final error, the server rejects each call with it.
       if (isClosed || (isRestored && !isDecided(shown.error))) throw clientError('USER_CHANGED')
       seq = session.get().seq
-      isRejected = false
       return typeof url === 'function' ? url() : url
     },
     connectionParams: session.tokens?.connectionParams ?? null,
@@ -85,7 +85,7 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
         session.report('ACCOUNT_BANNED', userChanges)
         close()
       }
-      if (cause?.code === CREDENTIALS_REPLACED_CODE) isRejected = true
+      if (cause?.code === CREDENTIALS_REPLACED_CODE) rejected = seq
       // Otherwise, it would follow the session, and a program would never end.
       if (options.lazy?.enabled && !calls.size) close()
       onClose?.(cause)
@@ -125,7 +125,7 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
       const subscription = link(call).subscribe({
         ...observer,
         error(error) {
-          if (isTokenReason(authDataOf(error).reason ?? '')) isRejected = true
+          if (isTokenReason(authDataOf(error).reason ?? '')) rejected = seq
           observer.error(error)
         },
       })
@@ -138,7 +138,7 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
     isStale() {
       const newest = session.get()
       // A rejected JWT is outdated once there is a newer one.
-      isRetired = isClosed || seq < (isRejected ? newest.seq : newest.oldestSeq)
+      isRetired = isClosed || seq < (seq === rejected ? newest.seq : newest.oldestSeq)
       if (isRetired && !calls.size) close()
       return isRetired
     },

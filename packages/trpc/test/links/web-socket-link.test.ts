@@ -481,6 +481,24 @@ test('100 subscriptions continue on one socket after a lost connection', async (
   for (const frame of scene.frames) expect(JSON.parse(frame)).not.toBeInstanceOf(Array)
 })
 
+test('a subscription continues after an outage in which its socket was reopened with a rejected JWT', async () => {
+  const scene = await signedIn()
+  const stream = followNumbers(scene.connect('webSocketLink'))
+  server.stage.count(1)
+  await eventually(() => expect(stream.values).toEqual([1]))
+  scene.take(await server.auth.expireJwt(scene.session))
+  scene.intercept = (path) => (path === 'token' ? Promise.reject(new TypeError('offline')) : undefined)
+  scene.breakConnections()
+  await eventually(() => expect(stream.states.at(-1)).toMatch('connecting: SESSIONS_UNAVAILABLE'))
+  scene.breakConnections()
+  await eventually(() => expect(statesOf(scene)).toEqual([false, false, true]))
+  scene.intercept = () => undefined
+  await scene.authClient.refresh()
+  server.stage.count(1)
+  await eventually(() => expect(stream.values).toEqual([1, 2]))
+  expect(stream.ended()).toBeNull()
+})
+
 describe('with bearer transport', () => {
   let bearerServer: TestServer
   beforeAll(async () => {
