@@ -135,7 +135,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (!isNewer() && before.shown.status !== 'unauthenticated' && !isDelayed)
         if (!(await refreshForCall()) && !store.get().failures)
           // In an outage, no new JWT was rejected.
-          store.dispatch({ type: 'looped', error: clientError('REFRESH_LOOP') })
+          store.dispatch({ type: 'failed', error: clientError('REFRESH_LOOP') })
       if (isNewer()) return
       const { status, error } = store.get().shown
       throw error ?? clientError(status === 'unauthenticated' ? 'SESSION_NOT_FOUND' : 'USER_CHANGED')

@@ -47,7 +47,6 @@ export type SessionEvent =
   /** `isFinal` if a sign-out isn't retried. */
   | { readonly type: 'failed'; readonly error: AuthClientError; readonly isFinal?: boolean }
   | { readonly type: 'signing-out' }
-  | { readonly type: 'looped'; readonly error: AuthClientError }
   | { readonly type: 'restored' }
 
 type Rendered = Partial<Pick<AuthState, 'status' | 'userId' | 'sessionId'>> & {
@@ -116,12 +115,14 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
       const { error, isFinal } = event
       const isOpen = status === 'loading' || (isFinal && status === 'signing-out')
       const decided = sessionId ? 'authenticated' : 'unknown'
-      return { ...show({ status: isOpen ? decided : status, error }), failures: state.failures + 1 }
+      return {
+        ...show({ status: isOpen ? decided : status, error }),
+        // In a loop, the token endpoint works: the next rejected call may use it again.
+        failures: state.failures + Number(error.code !== 'REFRESH_LOOP'),
+      }
     }
     case 'signing-out':
       return { ...show({ status: event.type, error: null }), failures: 0, revision: state.revision + 1 }
-    case 'looped':
-      return show({ error: event.error })
     case 'restored':
       // A sign-out continues.
       return { ...state, isRestored: true, revision: state.revision + Number(status !== 'signing-out') }
