@@ -56,9 +56,9 @@ async function call(
 
   /** The cookies may be those of another user: after a wait, or until a refresh succeeds. */
   function requireSameUser(): void {
-    const { isRestored, shown } = session.get()
+    const { isStale, shown } = session.get()
     if (shown.userChanges !== userChanges) throw clientError('USER_CHANGED')
-    if (isRestored && shown.error) throw shown.error
+    if (isStale && shown.error) throw shown.error
   }
 
   async function attempt(): Promise<object> {
@@ -78,8 +78,9 @@ async function call(
     } catch (error) {
       const { code } = error as AuthClientError
       session.report(code, userChanges)
+      if (!isTokenReason(code) || session.server) throw error
       // A replay is repeated only if its JWT was superseded meanwhile.
-      if (!isTokenReason(code) || session.server || (isReplay && session.get().seq <= seq)) throw error
+      if (isReplay && !(await session.isSuperseded(seq))) throw error
       await session.refreshAfter(seq)
     }
   }

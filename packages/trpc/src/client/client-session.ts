@@ -56,6 +56,8 @@ export interface ClientSession extends Omit<SessionStore, 'subscribe'> {
   refreshIfDue(): Promise<void>
   /** Waits for a newer JWT, or throws the reason. Sends at most three requests a minute. */
   refreshAfter(seq: number): Promise<undefined>
+  /** Waits for the changes in flight in any tab, and returns whether one brought a newer JWT. */
+  isSuperseded(seq: number): Promise<boolean>
   /** Refreshes if a call of this user was rejected because the session ended or the user is banned. */
   report(reason: string, userChanges: number): void
   /** Runs a call that may change the user, while no other tab does, and stores its credentials. */

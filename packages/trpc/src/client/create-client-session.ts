@@ -22,7 +22,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
   const store = { ...options, ...createSessionStore(rendered, options) }
   // Before the user opens the page, another user may sign in. A rendered state says how old it is.
   if (!rendered && (globalThis.document as PrerenderedPage | undefined)?.prerendering)
-    store.dispatch({ type: 'restored' })
+    store.dispatch({ type: 'stale' })
   const getState = () => store.get().shown
   let listeners = 0
   let stop = () => {}
@@ -32,10 +32,10 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
 
   const shown = {
     getState,
-    getServerState: () => store.getFirst().shown,
+    getServerState: () => store.hydrated().shown,
     subscribe(listener: () => void) {
       const hasGap = !listeners && performance.now() - stoppedAt > MAX_GAP_MS
-      if (hasGap && options.tabs.listen) store.dispatch({ type: 'restored' })
+      if (hasGap && options.tabs.listen) store.dispatch({ type: 'stale' })
       // The same listener may subscribe twice.
       const unsubscribe = store.subscribe(() => listener())
       if (!listeners && !options.server) stop = followSession(store, refresh)
@@ -64,6 +64,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
       ...store,
       ...refresher,
       ...shown,
+      isSuperseded: (rejected) => inTurn(store, async () => store.get().seq > rejected),
       change: (call) =>
         inTurn(store, async () => {
           const response = await call()
@@ -73,7 +74,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
           const error = toClientError(cause)
           // The browser may have stored the cookies of a response whose body was lost. Errors set no cookies.
           if (error.status < 300) {
-            store.dispatch({ type: 'restored' })
+            store.dispatch({ type: 'stale' })
             refresh()
           }
           throw error

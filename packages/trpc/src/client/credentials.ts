@@ -4,26 +4,26 @@ import type { SessionStore } from './client-session.ts'
 import type { Receipt } from './receipt.ts'
 import type { TabMessage } from './tabs.ts'
 
-/** Returns the newest JWT that the program stored or another tab received. Call it within `exclusively`. */
+/** Returns the newest JWT that the program stored or another tab received. Call it within `lock`. */
 export function latestReceipt(store: SessionStore): Promise<Receipt | null> | undefined {
   return store.tokens ? store.tokens.recall() : store.tabs.latest?.()
 }
 
-/** Stores a response and notifies the other tabs, unless the session has changed since that revision. */
+/** Stores a response and notifies the other tabs, unless the session has changed since that epoch. */
 export async function accept(
   store: SessionStore,
   response: TokenResponse,
-  { revision, isNew }: { revision: number; isNew?: boolean },
+  { epoch, isNew }: { epoch: number; isNew?: boolean },
 ): Promise<void> {
   const { userId, sessionId, expiresIn } = response
   const others = await store.tabs.latest?.()
   const seq = Math.max(Date.now(), store.get().seq + 1, (others?.seq ?? 0) + 1)
   const receipt = { userId, sessionId, expiresIn, seq }
-  if (store.get().revision !== revision) return
+  if (store.get().epoch !== epoch) return
   await store.tokens?.keep(response, receipt)
   const message = { ...receipt, isNew }
   store.dispatch({ type: 'received', receipt: message })
-  await store.tabs.notify?.(message)
+  await store.tabs.post?.(message)
 }
 
 /** Ends the session here and in the other tabs. */
@@ -33,12 +33,12 @@ export async function end(store: SessionStore, error: AuthClientError): Promise<
   store.dispatch({ type: 'ended', error: isOld ? error : undefined })
   await store.tokens?.forget()
   // Another tab may have newer credentials than those that were superseded.
-  await store.tabs.notify?.({ sessionId: isOld ? null : sessionId })
+  await store.tabs.post?.({ sessionId: isOld ? null : sessionId })
 }
 
-/** Runs work exclusively, after adopting the JWT of another tab, whose message may not have arrived yet. */
+/** Runs work lock, after adopting the JWT of another tab, whose message may not have arrived yet. */
 export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>): Promise<Result> {
-  return store.tabs.exclusively(async () => {
+  return store.tabs.lock(async () => {
     const known = await latestReceipt(store)
     const { sessionId } = store.get().shown
     if (known && sessionId) store.dispatch({ type: 'received', receipt: known })
@@ -64,13 +64,13 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
 
   async function compare(): Promise<void> {
     const known = await latestReceipt(store)
-    const { held, shown, isRestored } = store.get()
+    const { held, shown, isStale } = store.get()
     // Since the page was rendered, another tab may have signed in.
     if (known && known.sessionId !== shown.sessionId) refresh()
     // Tabs with an older page may show another user. Later JWTs are announced when they arrive.
-    else if (!known && held && !isRestored) await store.tabs.notify?.(held)
+    else if (!known && held && !isStale) await store.tabs.post?.(held)
   }
 
-  void store.tabs.exclusively(compare).catch(refresh)
+  void store.tabs.lock(compare).catch(refresh)
   return store.tabs.listen?.((message) => void apply(message).catch(refresh))
 }

@@ -10,11 +10,11 @@ export interface Receipt extends Pick<TokenResponse, 'userId' | 'sessionId' | 'e
 
 export interface Held extends Receipt {
   /** When this page got it, by the monotonic clock. `seq` has the time before. */
-  readonly heldSinceMs: number
+  readonly since: number
 }
 
 export function hold(receipt: Receipt): Held {
-  return { ...receipt, heldSinceMs: performance.now() }
+  return { ...receipt, since: performance.now() }
 }
 
 /**
@@ -23,7 +23,7 @@ export function hold(receipt: Receipt): Held {
  */
 export function dueInMs(held: Held, earlierByShare = 0): number {
   const lifetime = held.expiresIn * 1_000
-  const age = Math.max(performance.now() - held.heldSinceMs, Date.now() - held.seq)
+  const age = Math.max(performance.now() - held.since, Date.now() - held.seq)
   const leeway = Math.min(CLIENT_LEEWAY_SECONDS * 1_000, lifetime / 2)
   return lifetime - leeway * (1 + earlierByShare) - age
 }

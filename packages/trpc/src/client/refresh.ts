@@ -20,7 +20,7 @@ const MAX_PER_MINUTE = 3
 type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'>
 
 /** The state when a refresh began; `seq` is that of the newest JWT. */
-type Begun = { readonly revision: number; readonly seq: number }
+type Begun = { readonly epoch: number; readonly seq: number }
 
 /**
  * Requests new JWTs from the token endpoint, or signs out, one request at a time for all callers and tabs.
@@ -42,7 +42,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
 
   async function start(): Promise<void> {
     const begun = store.get()
-    const isOther = () => store.get().revision !== begun.revision
+    const isOther = () => store.get().epoch !== begun.epoch
     try {
       if (begun.shown.status === 'signing-out')
         await inTurn(store, async () => {
@@ -54,7 +54,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       else if (!store.server) {
         // An older JWT of another tab may belong to a session that has ended since.
         const seq = begun.seq || (store.tokens ? 0 : ((await store.tabs.latest?.())?.seq ?? 0))
-        await store.tabs.exclusively(() => request({ ...begun, seq }))
+        await store.tabs.lock(() => request({ ...begun, seq }))
       }
     } catch (cause) {
       if (!isOther()) {
@@ -64,8 +64,8 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       }
     }
     // The user signs out, or the page was in the history meanwhile.
-    const { isRestored, shown } = store.get()
-    if (isOther() && (isRestored || shown.status === 'signing-out')) await start()
+    const { isStale, shown } = store.get()
+    if (isOther() && (isStale || shown.status === 'signing-out')) await start()
   }
 
   async function request(begun: Begun): Promise<void> {
@@ -96,7 +96,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   async function isDone(begun: Begun): Promise<boolean> {
     const known = await latestReceipt(store)
     const state = store.get()
-    if (state.revision !== begun.revision) return true
+    if (state.epoch !== begun.epoch) return true
     if (state.seq > begun.seq && !isDue(state.held)) return true
     if (!known && store.tokens) store.dispatch({ type: 'ended' })
     // If the clock was set back, a receipt of the former user may seem newer than a page of the current one.
@@ -122,11 +122,11 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   return {
     refresh,
     async refreshIfDue() {
-      const { shown, held, failures, isRestored } = store.get()
+      const { shown, held, failures, isStale } = store.get()
       const isUnread = store.tokens && shown.status === 'loading'
       // With listeners, a timer retries.
       const isDelayed = failures && isScheduled()
-      if (isUnread || (isRestored && !isDelayed) || (isDue(held) && !failures)) await refresh()
+      if (isUnread || (isStale && !isDelayed) || (isDue(held) && !failures)) await refresh()
     },
     async refreshAfter(rejected) {
       const isNewer = () => store.get().seq > rejected

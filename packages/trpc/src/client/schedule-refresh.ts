@@ -21,7 +21,7 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
     // Without a failure, an error says nothing about the token endpoint.
     const error = state.failures ? state.shown.error : null
     // Another request would change nothing.
-    if ((!state.isRestored && isSignedOut(state)) || isDecided(error)) return
+    if ((!state.isStale && isSignedOut(state)) || isDecided(error)) return
     const dueIn = state.held ? dueInMs(state.held, Math.random() / PARTS_OF_LEEWAY) : 0
     const delay = error ? backOff(state.failures, error.retryAfterSeconds) : dueIn
     const wait = Math.max(MIN_TIMER_MS, Math.min(delay, MAX_TIMER_MS))
@@ -35,7 +35,7 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
   const unfollow = followTabs(store, refresh)
   const unsubscribe = store.subscribe(schedule)
   const unfocus = onFocus((isFromHistory) => {
-    if (isFromHistory) store.dispatch({ type: 'restored' })
+    if (isFromHistory) store.dispatch({ type: 'stale' })
     const state = store.get()
     if (isRefreshDue(state) || (state.shown.error && !isSignedOut(state))) refresh()
     else schedule()
@@ -50,8 +50,8 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
   }
 }
 
-function isRefreshDue({ shown: { status }, held, isRestored }: SessionState): boolean {
-  return isRestored || status === 'loading' || status === 'unknown' || isDue(held)
+function isRefreshDue({ shown: { status }, held, isStale }: SessionState): boolean {
+  return isStale || status === 'loading' || status === 'unknown' || isDue(held)
 }
 
 /** A failed request may have been to learn of a sign-in. */

@@ -28,15 +28,15 @@ export interface SessionState {
   /** That of the newest JWT; 0 without one. */
   readonly seq: number
   /** That of the first JWT since the latest sign-in or confirmation; 0 if that is unknown. */
-  readonly oldestSeq: number
+  readonly minSeq: number
   /** Failures in a row to refresh or to sign out. */
   readonly failures: number
   /** Counts sessions, sign-outs, and returns from the history. Drop responses to requests from before. */
-  readonly revision: number
+  readonly epoch: number
   /** The latest session that has ended. */
   readonly ended: string | null
   /** After a return from the history, or a time without listeners, the cookies may belong to another user. */
-  readonly isRestored: boolean
+  readonly isStale: boolean
 }
 
 export type SessionEvent =
@@ -47,7 +47,7 @@ export type SessionEvent =
   /** `isFinal` if a sign-out isn't retried. */
   | { readonly type: 'failed'; readonly error: AuthClientError; readonly isFinal?: boolean }
   | { readonly type: 'signing-out' }
-  | { readonly type: 'restored' }
+  | { readonly type: 'stale' }
 
 type Rendered = Partial<Pick<AuthState, 'status' | 'userId' | 'sessionId'>> & {
   readonly reason?: 'ACCOUNT_BANNED'
@@ -81,12 +81,12 @@ export function hydrate(rendered: HydrationState | undefined): SessionState {
     },
     held,
     seq: held?.seq ?? 0,
-    oldestSeq: 0,
-    revision: 0,
+    minSeq: 0,
+    epoch: 0,
     failures: 0,
     ended: null,
     // The browser may have had the page before this visit, and before a change of the user.
-    isRestored: Boolean(rendered && page && (page.deliveryType ?? /back/.test(page.type))),
+    isStale: Boolean(rendered && page && (page.deliveryType ?? /back/.test(page.type))),
   }
 }
 
@@ -101,10 +101,10 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
       // Session ids aren't used again.
       if (receipt.sessionId === state.ended || receipt.seq <= state.seq) return state
       const { seq, isNew } = receipt
-      return decide({ ...state, held: hold(receipt), seq, oldestSeq: isNew ? seq : state.oldestSeq })
+      return decide({ ...state, held: hold(receipt), seq, minSeq: isNew ? seq : state.minSeq })
     }
     case 'ended': {
-      const ended = { ...state, held: null, oldestSeq: 0 }
+      const ended = { ...state, held: null, minSeq: 0 }
       const { error } = event
       return decide(
         error === undefined ? { ...ended, seq: 0, ended: sessionId ?? state.ended } : ended,
@@ -122,10 +122,10 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
       }
     }
     case 'signing-out':
-      return { ...show({ status: event.type, error: null }), failures: 0, revision: state.revision + 1 }
-    case 'restored':
+      return { ...show({ status: event.type, error: null }), failures: 0, epoch: state.epoch + 1 }
+    case 'stale':
       // A sign-out continues.
-      return { ...state, isRestored: true, revision: state.revision + Number(status !== 'signing-out') }
+      return { ...state, isStale: true, epoch: state.epoch + Number(status !== 'signing-out') }
   }
 }
 
@@ -143,8 +143,8 @@ function decide(state: SessionState, error: AuthClientError | null = null): Sess
   return {
     ...state,
     failures: 0,
-    isRestored: false,
-    revision: state.revision + Number(isOther),
+    isStale: false,
+    epoch: state.epoch + Number(isOther),
     shown: {
       status: sessionId ? signedIn : 'unauthenticated',
       userChanges: userChanges + Number(isChange),

@@ -7,7 +7,7 @@ export type RenderedState = HydrationState | (() => HydrationState | undefined) 
 
 interface RenderedStore extends Pick<SessionStore, 'get' | 'subscribe' | 'dispatch'> {
   /** Returns the state of the first render. */
-  getFirst(): SessionState
+  hydrated(): SessionState
 }
 
 /** Creates the store of a client's state, which begins with the rendered state at its first use. */
@@ -18,9 +18,9 @@ export function createSessionStore(
   const isLazy = typeof rendered === 'function'
   let first = isLazy ? null : hydrate(rendered)
   const changed = createStore<SessionState | null>(null)
-  const get = () => changed.get() ?? getFirst()
+  const get = () => changed.get() ?? hydrated()
 
-  function getFirst(): SessionState {
+  function hydrated(): SessionState {
     // On a server, the calls of a page may change what the function returns.
     if (!first || (isLazy && options.server)) first = hydrate(isLazy ? rendered() : rendered)
     return first
@@ -35,7 +35,7 @@ export function createSessionStore(
   })
   return {
     get,
-    getFirst,
+    hydrated,
     subscribe: changed.subscribe,
     dispatch(event) {
       const state = get()

@@ -7,10 +7,10 @@ export type TabMessage = Receipt | { readonly sessionId: string | null; readonly
 /** The tabs of one browser, which share its cookies. Outside a browser the optional members are absent. */
 export interface Tabs {
   /** Runs work that may change the cookies, while no other tab does. Without Web Locks, another tab may. */
-  exclusively<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Within `exclusively`: returns the newest JWT that another open tab has received. */
+  lock<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Within `lock`: returns the newest JWT that another open tab has received. */
   latest?(): Promise<Receipt | null>
-  notify?(message: TabMessage): Promise<void>
+  post?(message: TabMessage): Promise<void>
   listen?(listener: (message: TabMessage) => void): () => void
 }
 
@@ -20,7 +20,7 @@ const TAB_TIMEOUT_MS = 20_000
 export function connectTabs(name: string): Tabs {
   let last: Promise<unknown> = Promise.resolve()
   const tab: Tabs = {
-    exclusively(work) {
+    lock(work) {
       const done = last.then(work)
       last = done.catch(() => {})
       return done
@@ -38,7 +38,7 @@ export function connectTabs(name: string): Tabs {
   let release = (): void => {}
 
   return {
-    async exclusively(work) {
+    async lock(work) {
       let result: ReturnType<typeof work> | undefined
       try {
         await navigator.locks.request(name, { signal: AbortSignal.timeout(TAB_TIMEOUT_MS) }, () => {
@@ -48,7 +48,7 @@ export function connectTabs(name: string): Tabs {
       } catch {
         // A page without TLS has no locks. A browser may deny them, and another tab may be frozen.
       }
-      return result ?? tab.exclusively(work)
+      return result ?? tab.lock(work)
     },
     async latest() {
       // A browser may deny locks to a page.
@@ -58,7 +58,7 @@ export function connectTabs(name: string): Tabs {
       )
       return receipts.sort((a, b) => b.seq - a.seq)[0] ?? null
     },
-    async notify(message) {
+    async post(message) {
       release()
       // The next tab may get the lock before this message, but it sees a lock whose name is the receipt.
       if (navigator.locks && channel.onmessage && message.seq) {

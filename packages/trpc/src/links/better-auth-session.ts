@@ -173,6 +173,10 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
       await refetch()
       if (get().seq <= seq) throw get().shown.error ?? clientError('SESSION_NOT_FOUND')
     },
+    async isSuperseded(seq) {
+      await settled
+      return get().seq > seq
+    },
     report(reason, userChanges) {
       if (!/^(SESSION_(NOT_FOUND|EXPIRED)|ACCOUNT_BANNED)$/.test(reason)) return
       // The user may be changing the password, or ending an impersonation. If Better Auth got the old cookie

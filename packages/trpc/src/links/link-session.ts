@@ -12,6 +12,7 @@ export interface LinkSession
     | 'send'
     | 'refreshIfDue'
     | 'refreshAfter'
+    | 'isSuperseded'
     | 'report'
   > {
   /** Starts a call once the client knows its user. Returns a function that cancels it. */

@@ -90,12 +90,12 @@ export function runCall({ session, observer, op, next }: Call): () => void {
   async function run(): Promise<void> {
     while (!isOver()) {
       await session.refreshIfDue()
-      const { isRestored, shown } = session.get()
+      const { isStale, shown } = session.get()
       // The cookies may be those of another user, until a refresh succeeds.
-      if (isRestored || shown.status === 'signing-out') {
+      if (isStale || shown.status === 'signing-out') {
         if (isMutation) throw toCallError(shown.error ?? clientError('USER_CHANGED'))
         const failure = await waitUntilDecided(session, signal)
-        if (failure && session.get().isRestored && isDecided(failure)) throw toCallError(failure)
+        if (failure && session.get().isStale && isDecided(failure)) throw toCallError(failure)
       }
       // Just before the call is sent, or the user may change in between.
       if (isOver()) return
@@ -111,11 +111,11 @@ export function runCall({ session, observer, op, next }: Call): () => void {
       if (hasBegun || isHealthy) isReplay = false
       const { reason = '', replay, retryAfterSeconds } = authDataOf(error)
       if (isTokenReason(reason)) {
-        // A replay is sent again only if its JWT was superseded meanwhile.
-        if (isReplay && session.get().seq <= seq) throw error
-        const refreshing = session.refreshAfter(seq).catch(toClientError)
+        const refreshing = isReplay ? null : session.refreshAfter(seq).catch(toClientError)
         // The resolver has run. The refresh is for the next call.
         if (!replay && !hasBegun) throw error
+        // A replay is sent again only if its JWT was superseded meanwhile.
+        if (isReplay && !(await session.isSuperseded(seq))) throw error
         let failure: AuthClientError | null | undefined = await refreshing
         if (failure && !isMutation && (!isRejection(failure) || failure.code === 'UNKNOWN')) {
           show(toCallError(failure, error))

@@ -69,9 +69,9 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
     async url() {
       // Without a newer JWT the server rejects each call and says why.
       await (seq === rejected ? session.refreshAfter(seq).catch(() => {}) : session.refreshIfDue())
-      const { isRestored, shown } = session.get()
+      const { isStale, shown } = session.get()
       // After a final error, the server rejects each call with it.
-      if (isClosed || (isRestored && !isDecided(shown.error))) throw clientError('USER_CHANGED')
+      if (isClosed || (isStale && !isDecided(shown.error))) throw clientError('USER_CHANGED')
       seq = session.get().seq
       return typeof url === 'function' ? url() : url
     },
@@ -138,7 +138,7 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
     isStale() {
       const newest = session.get()
       // A rejected JWT is outdated once there is a newer one.
-      isRetired = isClosed || seq < (seq === rejected ? newest.seq : newest.oldestSeq)
+      isRetired = isClosed || seq < (seq === rejected ? newest.seq : newest.minSeq)
       if (isRetired && !calls.size) close()
       return isRetired
     },

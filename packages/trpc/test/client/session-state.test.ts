@@ -7,7 +7,7 @@ const outage = new AuthClientError(503, { code: 'SESSIONS_UNAVAILABLE', message:
 const superseded = new AuthClientError(409, { code: 'SECRET_SUPERSEDED', message: '' })
 
 const jwt = (sessionId: string, seq: number) => ({
-  ...{ userId: 'ada', sessionId, seq, expiresIn: 900, heldSinceMs: 0 },
+  ...{ userId: 'ada', sessionId, seq, expiresIn: 900, since: 0 },
 })
 const received = (sessionId: string, seq: number, isNew = false): SessionEvent => ({
   type: 'received',
@@ -93,22 +93,22 @@ describe('a response to an earlier request', () => {
     { event: 'sign-out', isDropped: true },
   ])('$event: dropped $isDropped', ({ event, isDropped }) => {
     const before = stateOf('authenticated')
-    const { revision } = transition(before, EVENTS[event] as SessionEvent)
-    expect(revision !== before.revision).toBe(isDropped)
+    const { epoch } = transition(before, EVENTS[event] as SessionEvent)
+    expect(epoch !== before.epoch).toBe(isDropped)
   })
 })
 
 test('a JWT ends the failures', () => {
   const failed = transition(stateOf('authenticated'), { type: 'failed', error: outage })
   expect(failed).toMatchObject({ failures: 1, shown: { status: 'authenticated', error: outage } })
-  const next = transition({ ...failed, isRestored: true }, received('ada-1', 11, true))
-  expect(next).toMatchObject({ failures: 0, isRestored: false, shown: { error: null } })
-  expect([next.seq, next.oldestSeq]).toEqual([11, 11])
+  const next = transition({ ...failed, isStale: true }, received('ada-1', 11, true))
+  expect(next).toMatchObject({ failures: 0, isStale: false, shown: { error: null } })
+  expect([next.seq, next.minSeq]).toEqual([11, 11])
 })
 
 test('after the clock was set back, the JWT of a new session counts although that of the ended one is newer', () => {
   const confirmed = transition(stateOf('authenticated'), received('ada-1', 11, true))
   const ended = transition(confirmed, { type: 'ended' })
   const next = transition(ended, received('ada-2', 5))
-  expect(next).toMatchObject({ seq: 5, oldestSeq: 0, shown: { sessionId: 'ada-2' } })
+  expect(next).toMatchObject({ seq: 5, minSeq: 0, shown: { sessionId: 'ada-2' } })
 })

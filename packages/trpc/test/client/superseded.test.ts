@@ -225,33 +225,34 @@ describe('new credentials of the same session', () => {
     await client.api.changePassword({})
     expect(client.getState()).toEqual(ada)
     expect(session.get().seq).toBeGreaterThan(seq)
-    expect(session.get().oldestSeq).toBe(session.get().seq)
+    expect(session.get().minSeq).toBe(session.get().seq)
     await session.refreshAfter(seq)
     expect(server.count(TOKEN)).toBe(0)
   })
 
   test('of a refresh are adopted too, and supersede nothing', async () => {
     const { client, session } = await signedIn()
-    const { oldestSeq } = session.get()
+    const { minSeq } = session.get()
     await client.refresh()
-    expect(session.get().oldestSeq).toBe(oldestSeq)
+    expect(session.get().minSeq).toBe(minSeq)
   })
 
   test('allow another attempt for a call that was rejected with two earlier JWTs', async () => {
     const { client, server } = await signedIn()
-    const [first, second] = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
+    const [first, change] = [Promise.withResolvers<Response>(), Promise.withResolvers<Response>()]
     const invalid = () => rejection(401, 'TOKEN_INVALID')
-    const answers = [() => first.promise, () => second.promise, () => Response.json({ user: 'ada' })]
+    const answers = [() => first.promise, invalid, () => Response.json({ user: 'ada' })]
     server.answer('/session', () => answers.shift()?.() ?? invalid())
-    server.answer('/change-password', () => tokens())
+    server.answer('/change-password', () => change.promise)
     const read = client.api.getSession()
     await settle()
     await client.refresh()
+    const changing = client.api.changePassword({})
+    await settle()
     first.resolve(invalid())
     await settle()
-    expect(server.count('/session')).toBe(2)
-    await client.api.changePassword({})
-    second.resolve(invalid())
+    change.resolve(tokens())
+    await changing
     expect(await read).toEqual({ user: 'ada' })
     expect(server.count(TOKEN)).toBe(1)
     // Without newer credentials, two rejections are final.

@@ -65,7 +65,7 @@ describe('the tabs of a browser', () => {
     const name = newName()
     const order: string[] = []
     const works = ['a', 'b', 'c', 'd', 'e'].map((tab) =>
-      connectTabs(name).exclusively(async () => {
+      connectTabs(name).lock(async () => {
         order.push(`${tab} begins`)
         await new Promise((resolve) => setTimeout(resolve, 5))
         order.push(`${tab} ends`)
@@ -225,7 +225,7 @@ test.each(['the browser denies Web Locks', 'another tab is frozen'])(
   async (where) => {
     const name = newName()
     const thawed = Promise.withResolvers<void>()
-    const frozen = connectTabs(name).exclusively(() => thawed.promise)
+    const frozen = connectTabs(name).lock(() => thawed.promise)
     const waited = new AbortController()
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(waited.signal)
     onTestFinished(() => timeout.mockRestore())
@@ -234,11 +234,11 @@ test.each(['the browser denies Web Locks', 'another tab is frozen'])(
     const tabs = connectTabs(name)
     const first = Promise.withResolvers<void>()
     const begun: string[] = []
-    const failing = tabs.exclusively(() => {
+    const failing = tabs.lock(() => {
       begun.push('first')
       return first.promise
     })
-    const next = tabs.exclusively(async () => begun.push('next'))
+    const next = tabs.lock(async () => begun.push('next'))
     expect(timeout.mock.calls).toEqual([[20_000], [20_000]])
     waited.abort()
     await eventually(() => expect(begun).toEqual(['first']))
@@ -280,10 +280,10 @@ describe('a message of another tab', () => {
 
   test('about another session changes nothing', async () => {
     const { client, other } = await open()
-    await other.notify({ sessionId: 'grace-1' })
+    await other.post({ sessionId: 'grace-1' })
     await soon()
     expect(client.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
-    await other.notify({ sessionId: 'ada-1' })
+    await other.post({ sessionId: 'ada-1' })
     await eventually(() =>
       expect(client.getState()).toMatchObject({ status: 'unauthenticated', userChanges: 1 }),
     )
@@ -295,7 +295,7 @@ describe('a message of another tab', () => {
     server.answer(TOKEN, () => late.promise)
     const refreshing = client.refresh()
     await eventually(() => expect(server.count(TOKEN)).toBe(2))
-    await other.notify({ sessionId: 'ada-1' })
+    await other.post({ sessionId: 'ada-1' })
     await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     late.resolve(tokens())
     expect(await refreshing).toMatchObject({ status: 'unauthenticated', userChanges: 1 })
@@ -307,7 +307,7 @@ describe('a message of another tab', () => {
     server.answer('/sign-out', () => late.promise)
     const done = client.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.notify(receipt)
+    await other.post(receipt)
     await soon()
     expect(client.getState().status).toBe('signing-out')
     late.resolve(Response.json({ success: true }))
@@ -320,10 +320,10 @@ describe('a message of another tab', () => {
     server.answer('/sign-out', () => Response.json({ success: true }))
     await client.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.notify(receipt)
+    await other.post(receipt)
     await soon()
     expect(client.getState().status).toBe('unauthenticated')
-    await other.notify({ ...receipt, sessionId: 'ada-2', isNew: true })
+    await other.post({ ...receipt, sessionId: 'ada-2', isNew: true })
     await eventually(() => expect(client.getState()).toMatchObject({ sessionId: 'ada-2', userChanges: 2 }))
   })
 
@@ -335,7 +335,7 @@ describe('a message of another tab', () => {
     server.answer('/sign-out', () => signOut.promise)
     const done = client?.signOut()
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await connectTabs(`sallyport ${baseUrl}`).notify(receipt)
+    await connectTabs(`sallyport ${baseUrl}`).post(receipt)
     await soon()
     expect(client?.getState().status).toBe('signing-out')
     first.resolve(tokens())
@@ -347,7 +347,7 @@ describe('a message of another tab', () => {
   test("that doesn't name the ended session makes the others check theirs", async () => {
     const { server, client, other } = await open()
     server.answer(TOKEN, () => rejection(401, 'SESSION_EXPIRED'))
-    await other.notify({ sessionId: null })
+    await other.post({ sessionId: null })
     await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
     expect(server.count(TOKEN)).toBe(2)
   })
@@ -358,7 +358,7 @@ describe('a message of another tab', () => {
     const done = client.signOut()
     await eventually(() => expect(server.count('/sign-out')).toBe(1))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
-    await other.notify(receipt)
+    await other.post(receipt)
     await eventually(() => expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 }))
     page.dispatchEvent(new Event('focus'))
     expect(await done).toMatchObject({ userId: 'grace', userChanges: 1 })
@@ -372,9 +372,9 @@ describe('a message of another tab', () => {
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + 1_000 }
     vi.spyOn(BroadcastChannel.prototype, 'postMessage').mockReturnValue(undefined)
     onTestFinished(() => void vi.restoreAllMocks())
-    const done = other.exclusively(async () => {
+    const done = other.lock(async () => {
       await late.promise
-      await other.notify({ ...receipt, isNew: true })
+      await other.post({ ...receipt, isNew: true })
     })
     return async () => {
       late.resolve()
@@ -412,7 +412,7 @@ describe('a message of another tab', () => {
     server.answer(TOKEN, () => rejection(401, 'SESSION_NOT_FOUND'))
     await eventually(() => expect(clients[0]?.getState().status).toBe('unauthenticated'))
     const receipt = { userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() - 1_000 }
-    await other.notify(receipt)
+    await other.post(receipt)
     const late = createAuthClient({ baseUrl, fetch: server.fetch })
     onTestFinished(late.subscribe(() => {}))
     await eventually(() => expect(late.getState().status).toBe('unauthenticated'))
@@ -433,7 +433,7 @@ describe('a message of another tab', () => {
     const other = connectTabs(`sallyport ${baseUrl}`)
     onTestFinished(other.listen(() => {}))
     const receipt = { userId: 'grace', sessionId: 'grace-1', expiresIn: 900, seq: Date.now() + shift }
-    await other.notify({ ...receipt, isNew: true })
+    await other.post({ ...receipt, isNew: true })
     server.answer(TOKEN, () => tokens({ userId: current, sessionId: `${current}-1` }))
     const hydrate = { status: 'authenticated', userId: 'ada', sessionId: 'ada-1', expiresIn: 900 } as const
     const client = createAuthClient({ baseUrl, fetch: server.fetch, hydrate })
@@ -476,7 +476,7 @@ describe('a message of another tab', () => {
     stop()
     // React's effects do this.
     client.subscribe(() => {})()
-    expect(client[clientSession].get().isRestored).toBe(false)
+    expect(client[clientSession].get().isStale).toBe(false)
     server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
     vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 2_000)
     onTestFinished(() => void vi.restoreAllMocks())
@@ -544,7 +544,7 @@ describe('a superseded secret', () => {
     const other = connectTabs(`sallyport ${baseUrl}`)
     const refreshing = clients[0]?.refresh()
     await eventually(() => expect(server.count(TOKEN)).toBe(1))
-    await other.notify({ ...newer, isNew: true })
+    await other.post({ ...newer, isNew: true })
     expect(await refreshing).toMatchObject({ status: 'authenticated', userChanges: 0, error: null })
     expect(server.count(TOKEN)).toBe(1)
     expect(server.count('/sign-out')).toBe(0)
@@ -560,7 +560,7 @@ describe('a superseded secret', () => {
     const refreshing = clients[0]?.refresh()
     await vi.waitFor(() => expect(server.count(TOKEN)).toBe(1), { timeout: 30_000 })
     const due = { ...newer, seq: Date.now() + 1, expiresIn: 0 }
-    await other.notify(due)
+    await other.post(due)
     await vi.waitFor(() => expect(clients[0]?.[clientSession].get().held?.seq).toBe(due.seq), {
       timeout: 30_000,
     })
@@ -575,10 +575,10 @@ describe('a superseded secret', () => {
   test("of another tab doesn't sign out a tab with newer credentials", async () => {
     const { clients, baseUrl, server } = await open(1)
     const other = connectTabs(`sallyport ${baseUrl}`)
-    await other.notify({ ...newer, isNew: true })
+    await other.post({ ...newer, isNew: true })
     await eventually(() => expect(clients[0]?.[clientSession].get().seq).toBe(newer.seq))
     server.answer(TOKEN, () => tokens())
-    await other.notify({ sessionId: null })
+    await other.post({ sessionId: null })
     await eventually(() => expect(clients[0]?.[clientSession].get().seq).toBeGreaterThan(newer.seq))
     expect(clients[0]?.getState()).toMatchObject({ status: 'authenticated', userChanges: 0 })
     expect(server.sent).toHaveLength(1)
@@ -611,8 +611,8 @@ describe('a superseded secret', () => {
     while (server.count('/sign-out') === 0) await vi.advanceTimersByTimeAsync(1_000)
     expect(await refreshing).toMatchObject({ status: 'unauthenticated' })
     vi.useRealTimers()
-    await other.notify({ ...newer, seq: 1 })
-    await other.notify({ ...newer, isNew: true })
+    await other.post({ ...newer, seq: 1 })
+    await other.post({ ...newer, isNew: true })
     await eventually(() =>
       expect(clients[0]?.getState()).toMatchObject({ status: 'authenticated', userChanges: 2 }),
     )
@@ -629,14 +629,14 @@ describe('a receipt', () => {
     onTestFinished(first.listen((message) => messages.push(message)))
     onTestFinished(second.listen(() => {}))
     expect(await second.latest()).toBeNull()
-    await first.notify(receipt(1))
+    await first.post(receipt(1))
     expect(await second.latest()).toEqual(receipt(1))
-    await second.notify(receipt(2))
+    await second.post(receipt(2))
     expect(await first.latest()).toEqual(receipt(2))
     await eventually(() => expect(messages).toEqual([receipt(2)]))
     const held = (await navigator.locks.query()).held ?? []
     expect(held.filter((lock) => lock.name?.startsWith(`${name} `))).toHaveLength(1)
-    await first.notify({ sessionId: 'ada-1' })
+    await first.post({ sessionId: 'ada-1' })
     await eventually(async () => expect(await first.latest()).toBeNull())
   })
 
@@ -645,7 +645,7 @@ describe('a receipt', () => {
     for (const other of [`${name} bearer`, `${name}0`]) {
       const tabs = connectTabs(other)
       onTestFinished(tabs.listen(() => {}))
-      await tabs.notify(receipt(1))
+      await tabs.post(receipt(1))
       expect(await tabs.latest()).toEqual(receipt(1))
     }
     expect(await connectTabs(name).latest()).toBeNull()
@@ -825,7 +825,7 @@ describe('a page', () => {
       restore()
       await eventually(() => expect(client.getState().error).not.toBeNull())
       server.answer(TOKEN, answer)
-      await eventually(() => expect(client[clientSession].get().isRestored).toBe(false))
+      await eventually(() => expect(client[clientSession].get().isStale).toBe(false))
       expect(client.getState()).toMatchObject({ status, error: null })
     },
   )

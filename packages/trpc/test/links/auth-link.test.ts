@@ -489,7 +489,7 @@ describe('a call that needs a new JWT', () => {
     const scene = openClient(server)
     await scene.authClient.refresh()
     answerToken(scene, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
-    scene.authClient[clientSession].dispatch({ type: 'restored' })
+    scene.authClient[clientSession].dispatch({ type: 'stale' })
     expect(await scene.connect('httpLink').whoami.query()).toBeNull()
   })
 })
