@@ -33,10 +33,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
   let isCaused = false
 
   function refresh(): Promise<AuthState> {
-    running ??= start().finally(() => {
-      running = null
-      isCaused = false
-    })
+    running ??= start()
     return running.then(() => store.get().shown)
   }
 
@@ -51,10 +48,10 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
           const response = await store.send(routeOf('signOut'))
           throw clientError('success' in response ? 'SESSION_NOT_FOUND' : 'UNKNOWN')
         })
-      else if (!store.server) {
+      else {
         // An older JWT of another tab may belong to a session that has ended since.
         const seq = begun.seq || (store.tokens ? 0 : ((await store.tabs.latest?.())?.seq ?? 0))
-        await store.tabs.lock(() => request({ ...begun, seq }))
+        await (store.server || store.tabs.lock(() => request({ ...begun, seq })))
       }
     } catch (cause) {
       if (!isOther()) {
@@ -65,7 +62,10 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     }
     // The user signs out, or the page was in the history meanwhile.
     const { isStale, shown } = store.get()
-    if (isOther() && (isStale || shown.status === 'signing-out')) await start()
+    if (isOther() && (isStale || shown.status === 'signing-out')) return start()
+    // At once, or a sign-out that follows the failure would join a refresh that is over.
+    running = null
+    isCaused = false
   }
 
   async function request(begun: Begun): Promise<void> {
@@ -130,9 +130,9 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     },
     async refreshAfter(rejected) {
       const isNewer = () => store.get().seq > rejected
-      const before = store.get()
-      const isDelayed = !running && before.failures && isScheduled()
-      if (!isNewer() && before.shown.status !== 'unauthenticated' && !isDelayed)
+      const { failures, shown } = store.get()
+      const isDelayed = !running && failures && isScheduled()
+      if (!isNewer() && shown.status !== 'unauthenticated' && !isDelayed)
         if (!(await refreshForCall()) && !store.get().failures)
           // In an outage, no new JWT was rejected.
           store.dispatch({ type: 'failed', error: clientError('REFRESH_LOOP') })

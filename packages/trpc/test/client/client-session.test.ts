@@ -621,6 +621,22 @@ describe('a sign-out', () => {
     expect(states).toEqual(['signing-out', 'unauthenticated'])
   })
 
+  test('that an effect of a failed refresh requests is sent at once', async () => {
+    const { client, server } = await signedIn()
+    server.answer(TOKEN, () => rejection(403, 'ACCOUNT_BANNED'))
+    server.answer(SIGN_OUT, () => Response.json({ success: true }))
+    onTestFinished(
+      client.subscribe(() => {
+        // React runs effects in a microtask.
+        if (client.getState().error) queueMicrotask(client.signOut)
+      }),
+    )
+    await client.refresh()
+    await settle()
+    expect(client.getState()).toEqual({ ...noUser, userChanges: 1 })
+    expect(server.count(SIGN_OUT)).toBe(1)
+  })
+
   test('continues if a listener throws, and the later listeners are called', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     onTestFinished(() => log.mockRestore())
