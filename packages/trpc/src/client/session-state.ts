@@ -101,7 +101,9 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
       // Session ids aren't used again.
       if (receipt.sessionId === state.ended || receipt.seq <= state.seq) return state
       const { seq, isNew } = receipt
-      return decide({ ...state, held: hold(receipt), seq, minSeq: isNew ? seq : state.minSeq })
+      const next = { ...state, held: hold(receipt), seq, minSeq: isNew ? seq : state.minSeq }
+      // New credentials for the session don't cancel its sign-out and its next attempt.
+      return status === 'signing-out' && receipt.sessionId === sessionId ? next : decide(next)
     }
     case 'ended': {
       const ended = { ...state, held: null, minSeq: 0 }
@@ -133,24 +135,17 @@ type Received = Partial<Pick<AuthState, 'userId' | 'sessionId'> & Pick<Receipt, 
 
 /** Returns the state once the server has said whether a user is signed in. */
 function decide(state: SessionState, error: AuthClientError | null = null): SessionState {
-  const { status, userChanges, sessionId: former } = state.shown
+  const { status: before, userChanges, sessionId: former } = state.shown
   const { userId = null, sessionId = null, isNew }: Received = state.held ?? {}
+  const status = sessionId ? 'authenticated' : 'unauthenticated'
   const isOther = sessionId !== former
-  // New credentials for the session don't cancel its sign-out.
-  const signedIn = isOther || status !== 'signing-out' ? 'authenticated' : status
   // The first response isn't a change, unless the server may have responded to calls of another user before.
-  const isChange = isOther ? isNew || status !== 'loading' : status === 'unknown'
+  const isChange = isOther ? isNew || before !== 'loading' : before === 'unknown'
   return {
     ...state,
     failures: 0,
     isStale: false,
     epoch: state.epoch + Number(isOther),
-    shown: {
-      status: sessionId ? signedIn : 'unauthenticated',
-      userChanges: userChanges + Number(isChange),
-      userId,
-      sessionId,
-      error,
-    },
+    shown: { status, userChanges: userChanges + Number(isChange), userId, sessionId, error },
   }
 }

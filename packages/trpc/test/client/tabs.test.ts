@@ -315,6 +315,17 @@ describe('a message of another tab', () => {
     expect(client.getState().status).toBe('unauthenticated')
   })
 
+  test("about a refresh doesn't delay the next attempt of a sign-out", async () => {
+    const { server, client, other } = await open()
+    server.answer('/sign-out', () => rejection(503, 'SESSIONS_UNAVAILABLE'))
+    const done = client.signOut()
+    await eventually(() => expect(client.getState().error).not.toBeNull())
+    await other.post({ userId: 'ada', sessionId: 'ada-1', expiresIn: 900, seq: Date.now() + 1_000 })
+    await soon()
+    server.answer('/sign-out', () => Response.json({ success: true }))
+    expect(await done).toMatchObject({ status: 'unauthenticated', userChanges: 1 })
+  })
+
   test("about the session that has just ended doesn't revive it if it arrives late", async () => {
     const { server, client, other } = await open()
     server.answer('/sign-out', () => Response.json({ success: true }))
