@@ -40,8 +40,7 @@ export async function end(store: SessionStore, error: AuthClientError): Promise<
 export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>): Promise<Result> {
   return store.tabs.lock(async () => {
     const known = await latestReceipt(store)
-    const { sessionId } = store.get().shown
-    if (known && sessionId) store.dispatch({ type: 'received', receipt: known })
+    if (known && store.get().shown.sessionId) store.dispatch({ type: 'received', receipt: known })
     return work()
   })
 }
@@ -49,17 +48,17 @@ export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>)
 /** Applies the messages of other tabs. Returns a function that stops it. */
 export function followTabs(store: SessionStore, refresh: () => unknown): (() => void) | undefined {
   async function apply(message: TabMessage): Promise<void> {
+    // The other tab changed the stored tokens, maybe where only that tab reads them, such as in `sessionStorage`.
+    const own = await store.tokens?.recall()
     const { status, sessionId } = store.get().shown
     if (message.seq) {
-      // The other tab has stored its tokens, maybe where only that tab reads them, such as in `sessionStorage`.
-      const receipt = store.tokens ? await store.tokens.recall() : message
-      if (receipt && (status !== 'signing-out' || sessionId)) store.dispatch({ type: 'received', receipt })
+      const receipt = store.tokens ? own : message
+      if (receipt && (status !== 'signing-out' || sessionId))
+        store.dispatch({ type: 'received', receipt: { ...receipt, isNew: message.isNew } })
       // If the clock was set back, the JWT of the current session may seem older than one of the former.
       if (sessionId && receipt?.sessionId !== store.get().shown.sessionId) refresh()
-    } else if (sessionId) {
-      if (message.sessionId === sessionId) store.dispatch({ type: 'ended' })
-      else refresh()
-    }
+    } else if (sessionId && message.sessionId === sessionId) store.dispatch({ type: 'ended' })
+    else if (sessionId) refresh()
   }
 
   async function compare(): Promise<void> {
@@ -68,7 +67,7 @@ export function followTabs(store: SessionStore, refresh: () => unknown): (() => 
     // Since the page was rendered, another tab may have signed in.
     if (known && known.sessionId !== shown.sessionId) refresh()
     // Tabs with an older page may show another user. Later JWTs are announced when they arrive.
-    else if (!known && held && !isStale) await store.tabs.post?.(held)
+    if (!known && held && !isStale) await store.tabs.post?.(held)
   }
 
   void store.tabs.lock(compare).catch(refresh)

@@ -1,6 +1,7 @@
-import { bearer, createAuthClient } from '@sallyport/trpc/client'
+import { type BearerStorage, bearer, createAuthClient } from '@sallyport/trpc/client'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { eventually } from '../../../core/test/support/eventually.ts'
+import { clientSession } from '../../src/client/client-session.ts'
 import { scriptFetch, tokens } from '../support/scripted-fetch.ts'
 
 interface Api {
@@ -25,7 +26,7 @@ function openStorage() {
   }
 }
 
-function open(baseUrl: string, storage = openStorage()) {
+function open(baseUrl: string, storage: BearerStorage = openStorage()) {
   const server = scriptFetch()
   const client = createAuthClient<Api>({ baseUrl, fetch: server.fetch, transport: bearer(storage) })
   const signIn = (userId: string) => {
@@ -34,7 +35,7 @@ function open(baseUrl: string, storage = openStorage()) {
     return client.api.signInEmail({ email: 'a@b.c' })
   }
   const follow = () => client.subscribe(() => {})
-  return { client, signIn, follow }
+  return { client, server, signIn, follow }
 }
 
 test('tabs with bearer tokens follow each other if they share a storage, and show the user of their own tokens if not', async () => {
@@ -76,4 +77,22 @@ test('tabs with bearer tokens put no token into messages and names of locks, als
   await soon()
   expect(JSON.stringify(seen)).toMatch('ada-1')
   expect(JSON.stringify([seen, await navigator.locks.query()])).not.toMatch('a secret')
+})
+
+test("a tab with bearer tokens learns of another tab's sign-in as such, and sends no token after its sign-out", async () => {
+  const baseUrl = `http://${crypto.randomUUID()}.example`
+  const shared = openStorage()
+  const [here, there] = [open(baseUrl, shared), open(baseUrl, shared)]
+  for (const { follow } of [here, there]) onTestFinished(follow())
+  const { client, server } = here
+  await there.signIn('ada')
+  await eventually(() => expect(client.getState().userId).toBe('ada'))
+  const { seq, minSeq } = client[clientSession].get()
+  expect(minSeq).toBe(seq)
+  there.server.answer('/sign-out', () => Response.json({ success: true }))
+  await there.client.signOut()
+  await eventually(() => expect(client.getState().status).toBe('unauthenticated'))
+  server.answer('/trpc', () => Response.json({}))
+  await client.fetch(`${baseUrl}/trpc`)
+  expect(server.sent.at(-1)?.headers.get('authorization')).toBeNull()
 })
