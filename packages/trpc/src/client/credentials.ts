@@ -21,6 +21,8 @@ export async function accept(
   const receipt = { userId, sessionId, expiresIn, seq }
   if (store.get().epoch !== epoch) return
   await store.tokens?.keep(response, receipt)
+  // The user may have signed out meanwhile.
+  if (store.get().epoch !== epoch) return
   const message = { ...receipt, isNew }
   store.dispatch({ type: 'received', receipt: message })
   await store.tabs.post?.(message)

@@ -96,3 +96,24 @@ test("a tab with bearer tokens learns of another tab's sign-in as such, and send
   await client.fetch(`${baseUrl}/trpc`)
   expect(server.sent.at(-1)?.headers.get('authorization')).toBeNull()
 })
+
+test('a sign-out is sent although the tokens of the first refresh are still being stored', async () => {
+  const baseUrl = `http://${crypto.randomUUID()}.example`
+  const { setItem, ...storage } = openStorage()
+  await open(baseUrl, { ...storage, setItem }).signIn('ada')
+  // As if the app had been closed since.
+  vi.setSystemTime(Date.now() + 3_600_000)
+  onTestFinished(() => void vi.useRealTimers())
+  const stored = Promise.withResolvers<void>()
+  const { client, server } = open(baseUrl, { ...storage, setItem: () => stored.promise })
+  server.answer('/backend/token', () => tokens({ token: 'a newer JWT' }))
+  server.answer('/sign-out', () => Response.json({ success: true }))
+  const refreshing = client.refresh()
+  await eventually(() => expect(server.count('/backend/token')).toBe(1))
+  await soon()
+  const done = client.signOut()
+  stored.resolve()
+  expect(await refreshing).toMatchObject({ status: 'unauthenticated' })
+  expect(await done).toMatchObject({ status: 'unauthenticated' })
+  expect(server.count('/sign-out')).toBe(1)
+})
