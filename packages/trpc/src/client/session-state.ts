@@ -140,7 +140,7 @@ function decide(state: SessionState, error: AuthClientError | null = null): Sess
   const status = sessionId ? 'authenticated' : 'unauthenticated'
   const isOther = sessionId !== former
   // The first response isn't a change, unless the server may have responded to calls of another user before.
-  const isChange = isOther ? isNew || before !== 'loading' : before === 'unknown'
+  const isChange = (isOther || status !== before) && (isNew || before !== 'loading')
   return {
     ...state,
     failures: 0,
