@@ -41,9 +41,9 @@ export function createConfirmation(client: HookClient): Confirmation {
     subscribe,
     async run(call) {
       const { userChanges } = client.getState()
-      const check = () => {
+      const isGone = () => {
         const state = client.getState()
-        if (state.status !== 'authenticated' || state.userChanges !== userChanges) close()
+        return state.status !== 'authenticated' || state.userChanges !== userChanges
       }
       let isOwn = false
       while (true) {
@@ -53,7 +53,7 @@ export function createConfirmation(client: HookClient): Confirmation {
         } catch (error) {
           const failed: FailedCall = Object(error)
           const { reason = failed.code, required = null } = failed.data?.auth ?? failed
-          if (isOwn || !/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason)) throw error
+          if (isOwn || isGone() || !/^(SESSION_NOT_FRESH|FACTOR_REQUIRED)$/.test(reason)) throw error
           // If the user has confirmed since the call was sent, repeat it without a prompt. That proof, or the
           // one of a prompt for another call, may not be what this call needs. Then it still asks.
           if (confirmations === before) {
@@ -62,8 +62,7 @@ export function createConfirmation(client: HookClient): Confirmation {
               prompt = {}
               set({ isAsking: true, required, error: null })
             }
-            const unfollow = client.subscribe(check)
-            check()
+            const unfollow = client.subscribe(() => isGone() && close())
             while (prompt) await pause(MAX_TIMER_MS, subscribe)
             unfollow()
             if (confirmations === before) throw error

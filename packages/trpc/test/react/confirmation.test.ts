@@ -238,6 +238,35 @@ describe('the user', () => {
     expect(get()).toEqual(isNotAsking)
   })
 
+  test('is not affected by a late rejection of a call of the former user', async () => {
+    const { run, pay, get, confirm, signIn } = await open()
+    const { promise: rejection, reject } = Promise.withResolvers<string>()
+    const failed = expect(run(() => rejection)).rejects.toBe(notFresh)
+    await signIn()
+    const paid = run(pay)
+    await eventually(() => expect(get()).toEqual(isAsking))
+    reject(notFresh)
+    await failed
+    expect(get()).toEqual(isAsking)
+    await confirm(right)
+    await paid
+  })
+
+  test('who has confirmed does not repeat a call of the former user', async () => {
+    const { run, pay, get, confirm, signIn } = await open()
+    const { promise: rejection, reject } = Promise.withResolvers<string>()
+    const late = vi.fn(() => Promise.resolve('done')).mockReturnValueOnce(rejection)
+    const failed = expect(run(late)).rejects.toBe(notFresh)
+    await signIn()
+    const paid = run(pay)
+    await eventually(() => expect(get()).toEqual(isAsking))
+    await confirm(right)
+    await paid
+    reject(notFresh)
+    await failed
+    expect(late).toHaveBeenCalledOnce()
+  })
+
   test('who cancels while the password is being checked sees no error about it afterwards', async () => {
     const { run, pay, get, confirm, cancel } = await open()
     const first = expect(run(pay)).rejects.toMatchObject(notFresh)
