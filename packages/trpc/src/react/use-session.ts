@@ -30,21 +30,22 @@ const currentSessionOf = oncePerClient(createCurrentSession)
 export function useSession<Client extends HookClient = HookClient>(): UseSessionResult<ResponseOf<Client>> {
   const { client, state } = useAuthContext()
   const { get, subscribe, load, reload } = currentSessionOf(client)
-  const { data, error, failures } = useSyncExternalStore(subscribe, get, get)
+  const { userChanges, data, error, failures } = useSyncExternalStore(subscribe, get, get)
+  const isLoaded = userChanges >= 0
 
   useLayoutEffect(() => {
     // While the token endpoint fails too, a failed request isn't repeated. That includes a ban.
-    if (state.status !== 'authenticated' || (error ? state.error : data.user)) return
+    if (state.status !== 'authenticated' || (error ? state.error : isLoaded)) return
     if (!error) return load()
     const timer = setTimeout(load, backOff(failures, error.retryAfterSeconds))
     return () => clearTimeout(timer)
-  }, [state, data, error, failures, load])
+  }, [state, isLoaded, error, failures, load])
 
   return {
     // The app states the type of its server.
     ...(data as ResponseOf<Client>),
     error,
-    isPending: !data.user && !error && state.status !== 'unauthenticated',
+    isPending: !isLoaded && state.status !== 'unauthenticated',
     refetch: reload,
   }
 }

@@ -320,6 +320,20 @@ describe('while the database is down', () => {
   })
 })
 
+test('a response of another program to the request for the session is not requested again at once', async () => {
+  await using site = await serveApp({ entry })
+  const { profile, session } = await openProfile(site)
+  let requests = 0
+  await profile.context.route('**/api/auth/session', async (route) => {
+    requests++
+    await route.fulfill({ json: { portal: 'welcome' } })
+  })
+  const { page } = await profile.openTab<Exports>()
+  await page.locator('#me', { hasText: session.userId }).waitFor()
+  await page.getByText('Refetch').nth(2).waitFor()
+  expect(requests).toBe(1)
+})
+
 describe('a server-rendered page', () => {
   const entry = new URL('./pages/hydrated-page.tsx', import.meta.url)
   type Exports = typeof import('./pages/hydrated-page.tsx')
