@@ -42,7 +42,6 @@ const ERRORS = {
   REDIRECT_REJECTED: [400],
   REFRESH_LOOP: [401],
   SESSION_NOT_FOUND: [401, 'The session has ended. Sign in again.'],
-  TOKEN_MISSING: [401],
   UNKNOWN: [200, 'No connection to the server'],
   UNREACHABLE: [0, 'No connection to the server'],
   USER_CHANGED: [499, 'The user has changed'],
@@ -53,8 +52,6 @@ type ClientCode = keyof typeof ERRORS
 const HINTS: { readonly [Code in ClientCode]?: string } = {
   REDIRECT_REJECTED: 'redirectTo must be a page of this origin',
   REFRESH_LOOP: 'The server rejects its new tokens. Check JWKS',
-  TOKEN_MISSING:
-    'On a server, authLink sends only the queries of a page. With `headers` of createAuthClient, it also sends queries and mutations over HTTP. Prefetch the query. In a program with a cookie jar, set `isServer: false`.',
   UNKNOWN: 'The response is not from an auth endpoint. Check baseUrl',
 }
 

@@ -67,7 +67,7 @@ async function call(
     return session.send(request)
   }
 
-  await session.refreshIfDue()
+  await session.refreshDue()
   for (let isReplay = false; ; isReplay = true) {
     const { seq } = session.get()
     try {

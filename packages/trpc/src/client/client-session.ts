@@ -37,7 +37,7 @@ export function createStore<Value>(value: Value): Store<Value> {
 
 /** The state of a client session, which only events change, and the objects that its effects use. */
 export interface SessionStore extends Pick<Store<SessionState>, 'get' | 'subscribe'> {
-  dispatch(event: SessionEvent): void
+  emit(event: SessionEvent): void
   /** Sends a request to an auth endpoint. */
   readonly send: EndpointFetch
   readonly tabs: Tabs
@@ -53,7 +53,7 @@ export interface ClientSession extends Omit<SessionStore, 'subscribe'> {
   subscribe(listener: () => void): () => void
   refresh(): Promise<AuthState>
   /** Waits for a refresh if the JWT is due. Never rejects: the server decides the call. */
-  refreshIfDue(): Promise<void>
+  refreshDue(): Promise<void>
   /** Waits for a newer JWT, or throws the reason. Sends at most three requests a minute. */
   refreshAfter(seq: number): Promise<undefined>
   /** Waits for the changes in flight in any tab, and returns whether one brought a newer JWT. */

@@ -22,7 +22,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
   const store = { ...options, ...createSessionStore(rendered, options) }
   // Before the user opens the page, another user may sign in. A rendered state says how old it is.
   if (!rendered && (globalThis.document as PrerenderedPage | undefined)?.prerendering)
-    store.dispatch({ type: 'stale' })
+    store.emit({ type: 'stale' })
   const getState = () => store.get().shown
   let listeners = 0
   let stop = () => {}
@@ -35,7 +35,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
     getServerState: () => store.hydrated().shown,
     subscribe(listener: () => void) {
       const hasGap = !listeners && performance.now() - stoppedAt > MAX_GAP_MS
-      if (hasGap && options.tabs.listen) store.dispatch({ type: 'stale' })
+      if (hasGap && options.tabs.listen) store.emit({ type: 'stale' })
       // The same listener may subscribe twice.
       const unsubscribe = store.subscribe(() => listener())
       if (!listeners && !options.server) stop = followSession(store, refresh)
@@ -48,8 +48,10 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
     },
     refresh,
     async signOut() {
-      if (getState().status !== 'signing-out') store.dispatch({ type: 'signing-out' })
-      void refresh()
+      if (getState().status !== 'signing-out') {
+        store.emit({ type: 'signing-out' })
+        void refresh()
+      }
       // With a listener, the client retries.
       const unsubscribe = shown.subscribe(() => {})
       while (getState().status === 'signing-out') await pause(MAX_TIMER_MS, store.subscribe)
@@ -74,7 +76,7 @@ export function createClientSession(rendered: RenderedState, options: SessionOpt
           const error = toClientError(cause)
           // The browser may have stored the cookies of a response whose body was lost. Errors set no cookies.
           if (error.status < 300) {
-            store.dispatch({ type: 'stale' })
+            store.emit({ type: 'stale' })
             refresh()
           }
           throw error

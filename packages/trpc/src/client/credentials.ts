@@ -6,7 +6,7 @@ import type { TabMessage } from './tabs.ts'
 
 /** Returns the newest JWT that the program stored or another tab received. Call it within `lock`. */
 export function latestReceipt(store: SessionStore): Promise<Receipt | null> | undefined {
-  return store.tokens ? store.tokens.recall() : store.tabs.latest?.()
+  return store.tokens ? store.tokens.read() : store.tabs.latest?.()
 }
 
 /** Stores a response and notifies the other tabs, unless the session has changed since that epoch. */
@@ -24,7 +24,7 @@ export async function accept(
   // The user may have signed out meanwhile.
   if (store.get().epoch !== epoch) return
   const message = { ...receipt, isNew }
-  store.dispatch({ type: 'received', receipt: message })
+  store.emit({ type: 'received', receipt: message })
   await store.tabs.post?.(message)
 }
 
@@ -32,17 +32,17 @@ export async function accept(
 export async function end(store: SessionStore, error: AuthClientError): Promise<void> {
   const { sessionId } = store.get().shown
   const isOld = isSuperseded(error)
-  store.dispatch({ type: 'ended', error: isOld ? error : undefined })
+  store.emit({ type: 'ended', error: isOld ? error : undefined })
   await store.tokens?.forget()
   // Another tab may have newer credentials than those that were superseded.
   await store.tabs.post?.({ sessionId: isOld ? null : sessionId })
 }
 
-/** Runs work lock, after adopting the JWT of another tab, whose message may not have arrived yet. */
+/** Runs work under the lock, after adopting the JWT of another tab. Its message may arrive later. */
 export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>): Promise<Result> {
   return store.tabs.lock(async () => {
     const known = await latestReceipt(store)
-    if (known && store.get().shown.sessionId) store.dispatch({ type: 'received', receipt: known })
+    if (known && store.get().shown.sessionId) store.emit({ type: 'received', receipt: known })
     return work()
   })
 }
@@ -50,16 +50,16 @@ export function inTurn<Result>(store: SessionStore, work: () => Promise<Result>)
 /** Applies the messages of other tabs. Returns a function that stops it. */
 export function followTabs(store: SessionStore, refresh: () => unknown): (() => void) | undefined {
   async function apply(message: TabMessage): Promise<void> {
-    // The other tab changed the stored tokens, maybe where only that tab reads them, such as in `sessionStorage`.
-    const own = await store.tokens?.recall()
+    // The other tab changed the stored tokens, maybe where only it reads them, as in `sessionStorage`.
+    const own = await store.tokens?.read()
     const { status, sessionId } = store.get().shown
     if (message.seq) {
       const receipt = store.tokens ? own : message
       if (receipt && (status !== 'signing-out' || sessionId))
-        store.dispatch({ type: 'received', receipt: { ...receipt, isNew: message.isNew } })
+        store.emit({ type: 'received', receipt: { ...receipt, isNew: message.isNew } })
       // If the clock was set back, the JWT of the current session may seem older than one of the former.
       if (sessionId && receipt?.sessionId !== store.get().shown.sessionId) refresh()
-    } else if (sessionId && message.sessionId === sessionId) store.dispatch({ type: 'ended' })
+    } else if (sessionId && message.sessionId === sessionId) store.emit({ type: 'ended' })
     else if (sessionId) refresh()
   }
 

@@ -17,7 +17,7 @@ import type { AuthState } from './session-state.ts'
 /** Refreshes that rejected calls may cause in a minute: more would be a loop. */
 const MAX_PER_MINUTE = 3
 
-type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshIfDue' | 'report'>
+type Refresher = Pick<ClientSession, 'refresh' | 'refreshAfter' | 'refreshDue' | 'report'>
 
 /** The state when a refresh began; `seq` is that of the newest JWT. */
 type Begun = { readonly epoch: number; readonly seq: number }
@@ -57,7 +57,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (!isOther()) {
         const error = toClientError(cause)
         if (isSignedOut(error)) await end(store, error)
-        else store.dispatch({ type: 'failed', error, isFinal: isRejection(error) || store.server !== false })
+        else store.emit({ type: 'failed', error, final: isRejection(error) || store.server !== false })
       }
     }
     // The user signs out, or the page was in the history meanwhile.
@@ -98,7 +98,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
     const state = store.get()
     if (state.epoch !== begun.epoch) return true
     if (state.seq > begun.seq && !isDue(state.held)) return true
-    if (!known && store.tokens) store.dispatch({ type: 'ended' })
+    if (!known && store.tokens) store.emit({ type: 'ended' })
     // If the clock was set back, a receipt of the former user may seem newer than a page of the current one.
     else if (
       known &&
@@ -106,7 +106,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       !isDue(hold(known)) &&
       known.sessionId === (state.shown.sessionId ?? known.sessionId)
     )
-      store.dispatch({ type: 'received', receipt: known })
+      store.emit({ type: 'received', receipt: known })
     else return false
     return true
   }
@@ -121,7 +121,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
 
   return {
     refresh,
-    async refreshIfDue() {
+    async refreshDue() {
       const { shown, held, failures, isStale } = store.get()
       const isUnread = store.tokens && shown.status === 'loading'
       // With listeners, a timer retries.
@@ -135,7 +135,7 @@ export function createRefresher(store: SessionStore, isScheduled: () => boolean)
       if (!isNewer() && shown.status !== 'unauthenticated' && !isDelayed)
         if (!(await refreshForCall()) && !store.get().failures)
           // In an outage, no new JWT was rejected.
-          store.dispatch({ type: 'failed', error: clientError('REFRESH_LOOP') })
+          store.emit({ type: 'failed', error: clientError('REFRESH_LOOP') })
       if (isNewer()) return
       const { status, error } = store.get().shown
       throw error ?? clientError(status === 'unauthenticated' ? 'SESSION_NOT_FOUND' : 'USER_CHANGED')

@@ -35,7 +35,7 @@ export function followSession(store: SessionStore, refresh: () => unknown): () =
   const unfollow = followTabs(store, refresh)
   const unsubscribe = store.subscribe(schedule)
   const unfocus = onFocus((isFromHistory) => {
-    if (isFromHistory) store.dispatch({ type: 'stale' })
+    if (isFromHistory) store.emit({ type: 'stale' })
     const state = store.get()
     if (isRefreshDue(state) || (state.shown.error && !isSignedOut(state))) refresh()
     else schedule()

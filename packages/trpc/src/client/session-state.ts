@@ -44,8 +44,8 @@ export type SessionEvent =
   | { readonly type: 'received'; readonly receipt: Receipt }
   /** With an error or null, the session goes on, but not with the JWTs so far. */
   | { readonly type: 'ended'; readonly error?: AuthClientError | null | undefined }
-  /** `isFinal` if a sign-out isn't retried. */
-  | { readonly type: 'failed'; readonly error: AuthClientError; readonly isFinal?: boolean }
+  /** `final` if a sign-out isn't retried. */
+  | { readonly type: 'failed'; readonly error: AuthClientError; readonly final?: boolean }
   | { readonly type: 'signing-out' }
   | { readonly type: 'stale' }
 
@@ -106,16 +106,13 @@ export function transition(state: SessionState, event: SessionEvent): SessionSta
       return status === 'signing-out' && receipt.sessionId === sessionId ? next : decide(next)
     }
     case 'ended': {
-      const ended = { ...state, held: null, minSeq: 0 }
       const { error } = event
-      return decide(
-        error === undefined ? { ...ended, seq: 0, ended: sessionId ?? state.ended } : ended,
-        error,
-      )
+      const isOver = error === undefined && { seq: 0, ended: sessionId ?? state.ended }
+      return decide({ ...state, held: null, minSeq: 0, ...isOver }, error)
     }
     case 'failed': {
-      const { error, isFinal } = event
-      const isOpen = status === 'loading' || (isFinal && status === 'signing-out')
+      const { error, final } = event
+      const isOpen = status === 'loading' || (final && status === 'signing-out')
       const decided = sessionId ? 'authenticated' : 'unknown'
       return {
         ...show({ status: isOpen ? decided : status, error }),

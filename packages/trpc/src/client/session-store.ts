@@ -5,7 +5,7 @@ import { hydrate, type SessionState, transition } from './session-state.ts'
 /** The state that a server rendered a page for, or a function that returns it. */
 export type RenderedState = HydrationState | (() => HydrationState | undefined) | undefined
 
-interface RenderedStore extends Pick<SessionStore, 'get' | 'subscribe' | 'dispatch'> {
+interface RenderedStore extends Pick<SessionStore, 'get' | 'subscribe' | 'emit'> {
   /** Returns the state of the first render. */
   hydrated(): SessionState
 }
@@ -37,7 +37,7 @@ export function createSessionStore(
     get,
     hydrated,
     subscribe: changed.subscribe,
-    dispatch(event) {
+    emit(event) {
       const state = get()
       const next = transition(state, event)
       if (next !== state) changed.set(next)

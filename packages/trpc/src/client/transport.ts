@@ -28,7 +28,7 @@ export interface TokenStore {
   /** Throws if the option of `subscriptionLink` is absent: that of a browser sends no tokens. */
   check(eventSource: unknown): void
   /** Reads the stored tokens; null if no user is signed in. */
-  recall(): Promise<Receipt | null>
+  read(): Promise<Receipt | null>
   /** Stores the tokens of a response: the JWT, and the session token if it is a new one. */
   keep(response: TokenResponse, receipt: Receipt): Promise<void>
   forget(): Promise<void>
@@ -76,7 +76,7 @@ export function bearer(storage: BearerStorage): OpenTransport {
         check(eventSource) {
           if (!eventSource) throw new TypeError('Bearer transport: pass an EventSource with a fetch')
         },
-        async recall() {
+        async read() {
           const text = await storage.getItem(key)
           stored = null
           try {

@@ -56,7 +56,7 @@ export function betterAuthSession(authClient: BetterAuthClient): LinkClient {
 function followSession({ $store }: BetterAuthClient): LinkSession {
   const { session: atom, $sessionSignal: signal } = $store.atoms
   const server = isOnServer() && { headers: new Headers() }
-  const { get, dispatch, subscribe } = createSessionStore(undefined, { server })
+  const { get, emit, subscribe } = createSessionStore(undefined, { server })
   let isFollowing = false
   let timer: ReturnType<typeof setTimeout> | undefined
   let refetching: Promise<void> | undefined
@@ -106,7 +106,7 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
   function apply(): void {
     const value = atom?.get()
     if (!value || value.isPending || value.isRefetching) return
-    dispatch(toEvent(value))
+    emit(toEvent(value))
     // Before the signal, this may be the response to an earlier request.
     if (!isSignalDue) stopWaiting()
     clearTimeout(timer)
@@ -164,7 +164,7 @@ function followSession({ $store }: BetterAuthClient): LinkSession {
         cancel?.()
       }
     },
-    async refreshIfDue() {
+    async refreshDue() {
       follow()
       await settled
     },

@@ -10,7 +10,7 @@ export interface LinkSession
     | 'server'
     | 'tokens'
     | 'send'
-    | 'refreshIfDue'
+    | 'refreshDue'
     | 'refreshAfter'
     | 'isSuperseded'
     | 'report'

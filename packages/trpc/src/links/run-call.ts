@@ -89,7 +89,7 @@ export function runCall({ session, observer, op, next }: Call): () => void {
 
   async function run(): Promise<void> {
     while (!isOver()) {
-      await session.refreshIfDue()
+      await session.refreshDue()
       const { isStale, shown } = session.get()
       // The cookies may be those of another user, until a refresh succeeds.
       if (isStale || shown.status === 'signing-out') {

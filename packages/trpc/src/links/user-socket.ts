@@ -68,7 +68,7 @@ export function openUserSocket(session: LinkSession, options: SocketOptions): Us
     WebSocket: oneCallPerFrame(options.WebSocket ?? WebSocket, options.headers),
     async url() {
       // Without a newer JWT the server rejects each call and says why.
-      await (seq === rejected ? session.refreshAfter(seq).catch(() => {}) : session.refreshIfDue())
+      await (seq === rejected ? session.refreshAfter(seq).catch(() => {}) : session.refreshDue())
       const { isStale, shown } = session.get()
       // After a final error, the server rejects each call with it.
       if (isClosed || (isStale && !isDecided(shown.error))) throw clientError('USER_CHANGED')

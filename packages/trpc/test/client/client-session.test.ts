@@ -145,7 +145,7 @@ describe('a signed-in user stays signed in', () => {
     expect(server.count(TOKEN)).toBeLessThan(isRetried ? 190 : 2)
     // A call doesn't wait for an attempt. The client sends it.
     const before = server.sent.length
-    await session.refreshIfDue()
+    await session.refreshDue()
     expect(server.sent).toHaveLength(before)
 
     server.answer(TOKEN, () => tokens())
@@ -240,14 +240,14 @@ describe('the client refreshes a JWT', () => {
     const answer = Promise.withResolvers<Response>()
     server.answer(TOKEN, () => answer.promise)
     await vi.advanceTimersByTimeAsync(49_000)
-    await session.refreshIfDue()
+    await session.refreshDue()
     expect(server.sent).toEqual([])
     await vi.advanceTimersByTimeAsync(2_000)
-    const calls = Promise.all(Array.from({ length: 100 }, () => session.refreshIfDue()))
+    const calls = Promise.all(Array.from({ length: 100 }, () => session.refreshDue()))
     await settle()
     answer.resolve(tokens())
     await calls
-    await session.refreshIfDue()
+    await session.refreshDue()
     expect(server.count(TOKEN)).toBe(1)
     expect(session.get().seq).toBeGreaterThan(0)
   })
@@ -267,10 +267,10 @@ describe('the client refreshes a JWT', () => {
     await client.refresh()
     vi.setSystemTime(Date.now() - 24 * 60 * 60 * 1_000)
     await vi.advanceTimersByTimeAsync(839_000)
-    await session.refreshIfDue()
+    await session.refreshDue()
     expect(server.count(TOKEN)).toBe(1)
     await vi.advanceTimersByTimeAsync(1_000)
-    await session.refreshIfDue()
+    await session.refreshDue()
     expect(server.count(TOKEN)).toBe(2)
   })
 
@@ -279,7 +279,7 @@ describe('the client refreshes a JWT', () => {
     const day = 24 * 60 * 60 * 1_000
     const step = async (by: number) => {
       vi.setSystemTime(Date.now() + by)
-      await session.refreshIfDue()
+      await session.refreshDue()
       await vi.advanceTimersByTimeAsync(1_000)
     }
     // If the clock is set back, the monotonic clock still triggers the refresh in time.
@@ -343,7 +343,7 @@ describe('a server-rendered page', () => {
     onTestFinished(() => void vi.restoreAllMocks())
     const { client, server, session } = open({ hydrate: rendered })
     server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
-    await session.refreshIfDue()
+    await session.refreshDue()
     expect(server.count(TOKEN)).toBe(requests)
     expect(client.getState().userId).toBe(requests ? 'grace' : 'ada')
   })
@@ -832,7 +832,7 @@ describe('a sign-in as another user whose response is lost', () => {
     server.answer(TOKEN, asGrace)
     const error: unknown = await signIn(client).catch((cause: unknown) => cause)
     expect(error).toBeInstanceOf(AuthClientError)
-    await session.refreshIfDue()
+    await session.refreshDue()
     expect(client.getState()).toEqual({ ...grace, userChanges: 1 })
     expect(server.count(TOKEN)).toBe(1)
   })
@@ -845,7 +845,7 @@ describe('a sign-in as another user whose response is lost', () => {
     const { client, session, server } = await signedIn()
     server.answer('/sign-in/email', () => rejection(status, code))
     await expect(signIn(client)).rejects.toMatchObject({ code })
-    await session.refreshIfDue()
+    await session.refreshDue()
     expect(client.getState()).toEqual({ ...ada, userChanges: 0 })
     expect(server.count(TOKEN)).toBe(0)
   })

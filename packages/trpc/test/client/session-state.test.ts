@@ -31,7 +31,7 @@ const EVENTS: Readonly<Record<string, SessionEvent>> = {
   'session ended': { type: 'ended' },
   'attempt failed': { type: 'failed', error: outage },
   'sign-out': { type: 'signing-out' },
-  'sign-out rejected': { type: 'failed', error: outage, isFinal: true },
+  'sign-out rejected': { type: 'failed', error: outage, final: true },
 }
 
 describe('the table in docs/clients.md', () => {

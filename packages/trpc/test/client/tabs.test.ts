@@ -492,7 +492,7 @@ describe('a message of another tab', () => {
     vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 2_000)
     onTestFinished(() => void vi.restoreAllMocks())
     onTestFinished(client.subscribe(() => {}))
-    await client[clientSession].refreshIfDue()
+    await client[clientSession].refreshDue()
     expect(client.getState()).toMatchObject({ userId: 'grace', userChanges: 1 })
     expect(server.count(TOKEN)).toBe(2)
   })
@@ -731,7 +731,7 @@ describe('a page', () => {
     leave()
     fire('focus')
     // A page that the user leaves may still save something.
-    await client[clientSession].refreshIfDue()
+    await client[clientSession].refreshDue()
     expect(server.count(TOKEN)).toBe(0)
     page.hidden = false
     fire('visibilitychange')
@@ -744,14 +744,14 @@ describe('a page', () => {
     server.answer(TOKEN, () => late.promise)
     restore()
     let isSent = false
-    const call = client[clientSession].refreshIfDue().then(() => {
+    const call = client[clientSession].refreshDue().then(() => {
       isSent = true
     })
     await soon()
     expect(isSent).toBe(false)
     late.resolve(tokens())
     await call
-    await client[clientSession].refreshIfDue()
+    await client[clientSession].refreshDue()
     expect(server.count(TOKEN)).toBe(1)
   })
 
@@ -764,7 +764,7 @@ describe('a page', () => {
     const locked = navigator.locks.request(`sallyport ${baseUrl}`, () => opened.promise)
     const client = createAuthClient({ baseUrl, fetch: server.fetch })
     let userId: string | null = null
-    const call = client[clientSession].refreshIfDue().then(() => {
+    const call = client[clientSession].refreshDue().then(() => {
       userId = client.getState().userId
     })
     await soon()
@@ -788,7 +788,7 @@ describe('a page', () => {
       await eventually(() => expect(server.count(TOKEN)).toBe(1))
       server.answer(TOKEN, () => tokens({ userId: 'grace', sessionId: 'grace-1' }))
       restore()
-      const call = client[clientSession].refreshIfDue()
+      const call = client[clientSession].refreshDue()
       early.resolve(answer())
       await call
       expect(client.getState()).toMatchObject({ status: 'authenticated', userId: 'grace', error: null })

@@ -317,7 +317,7 @@ test('a late error for one user does not reach the next', async () => {
 
 test('a mutation is never sent after its user has changed, however late that is', async () => {
   const { authClient } = await signedIn()
-  const { dispatch, getState } = authClient[clientSession]
+  const { emit, getState } = authClient[clientSession]
   const sent: [before: number, at: number][] = []
   for (let microtasks = 0; microtasks < 10; microtasks++) {
     const before = getState().userChanges
@@ -330,7 +330,7 @@ test('a mutation is never sent after its user has changed, however late that is'
     const call = client.write.mutate().catch(() => {})
     for (let step = 0; step < microtasks; step++) await null
     const receipt = { userId: 'grace', sessionId: `grace-${microtasks}`, expiresIn: 900 }
-    dispatch({ type: 'received', receipt: { ...receipt, seq: Date.now() + 60_000 + microtasks } })
+    emit({ type: 'received', receipt: { ...receipt, seq: Date.now() + 60_000 + microtasks } })
     expect(getState().userChanges).toBe(before + 1)
     await call
   }
@@ -489,7 +489,7 @@ describe('a call that needs a new JWT', () => {
     const scene = openClient(server)
     await scene.authClient.refresh()
     answerToken(scene, () => rejection(503, 'SESSIONS_UNAVAILABLE'))
-    scene.authClient[clientSession].dispatch({ type: 'stale' })
+    scene.authClient[clientSession].emit({ type: 'stale' })
     expect(await scene.connect('httpLink').whoami.query()).toBeNull()
   })
 })

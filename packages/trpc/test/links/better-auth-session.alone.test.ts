@@ -101,11 +101,11 @@ test('without a session, as with customSession, the user changes with the id of 
 test('calls wait from a sign-in until the session is known', async () => {
   const { client, show, signal } = createClient()
   const session = betterAuthSession(client)[clientSession]
-  await session.refreshIfDue()
+  await session.refreshDue()
   show('one')
   signal()
   const sent = vi.fn()
-  const call = session.refreshIfDue().then(sent)
+  const call = session.refreshDue().then(sent)
   await Promise.resolve()
   expect(sent).not.toHaveBeenCalled()
   show('two')
@@ -162,11 +162,11 @@ test('a call that is canceled while it waits is never sent', async () => {
 test('a call waits only briefly if another program reads the signal', async () => {
   const { client, show } = createClient()
   const session = betterAuthSession(client)[clientSession]
-  await session.refreshIfDue()
+  await session.refreshDue()
   show('one')
   client.$store.atoms.$sessionSignal.get()
   const sent = vi.fn()
-  void session.refreshIfDue().then(sent)
+  void session.refreshDue().then(sent)
   await vi.advanceTimersByTimeAsync(99)
   expect(sent).not.toHaveBeenCalled()
   await vi.advanceTimersByTimeAsync(1)
