@@ -31,7 +31,7 @@ const TRPC_IMPORTS = {
   client: [`${TRPC}/links/`, core('protocol', 'index'), npm('@trpc/(client|server)/')],
   links: [`${TRPC}/client/`, core('protocol'), npm('@trpc/(client|server)/')],
   react: [`${TRPC}/client/`, core('protocol'), npm('react/')],
-  ssr: [core('index', 'protocol', 'internal/server')],
+  ssr: [core('index', 'protocol', 'internal/server'), npm('@trpc/server/dist/observable/')],
   'better-auth': [
     `${TRPC}/server/`,
     core('index', 'protocol', 'internal/server', 'sqlite', 'postgres'),
