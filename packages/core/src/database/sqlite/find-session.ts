@@ -76,9 +76,26 @@ export function sqliteLookups(
   function find(key: SessionKey): StoredSession | null {
     // The driver would replace malformed text, and find another session.
     if (!key.sessionId.isWellFormed() || !key.userId.isWellFormed()) return null
-    lookup ??= reader.prepareRow<LookupValues>(lookupStatement(sql))
+    lookup ??= prepareLookup()
     const row = lookup.get(key.sessionId, key.userId)
     return row === undefined ? null : sessionOf(key, row, added)
+  }
+
+  function prepare(): RowStatement<LookupValues> {
+    return reader.prepareRow<LookupValues>(lookupStatement(sql))
+  }
+
+  /** If another process writes, SQLite says that a table that is new to this connection is missing. */
+  function prepareLookup(): RowStatement<LookupValues> {
+    try {
+      return prepare()
+    } catch {
+      return inReadTransaction(() => {
+        // Takes the read lock and reads a changed schema, or throws that the file is busy.
+        reader.prepare('select name from sqlite_master').all([])
+        return prepare()
+      })
+    }
   }
 
   function endTurn(): void {
@@ -105,12 +122,12 @@ export function sqliteLookups(
     }
   }
 
-  function inReadTransaction(read: () => void): void {
+  function inReadTransaction<Result>(read: () => Result): Result {
     // In memory, a transaction may be open on the only connection.
     const isNested = reader.inTransaction
     try {
       if (!isNested) begin.run([])
-      read()
+      return read()
     } finally {
       // Some errors have ended it, and with libsql, `begin` can fail after it has begun.
       if (!isNested && reader.inTransaction) commit.run([])

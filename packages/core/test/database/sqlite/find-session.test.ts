@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { createTestAuth, type TestSession } from '@sallyport/core/testing'
 import Database from 'better-sqlite3'
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { sessionSql } from '../../../src/database/find-session-sql.ts'
 import { createBusyRetry } from '../../../src/database/sqlite/connections/errors.ts'
 import { toConnection } from '../../../src/database/sqlite/connections/to-connection.ts'
@@ -153,4 +153,28 @@ describe('while another process holds the write lock', () => {
     const found = await Promise.all([auth.database.sessions.findSession(ada), idOf(ada), idOf(bob)])
     expect(found).toEqual([expect.objectContaining({ id: ada.sessionId }), ada.sessionId, bob.sessionId])
   })
+})
+
+test('the first lookup waits for another connection that writes, also if a table is new to the reader', async () => {
+  const file = join(temporaryDirectory(), 'new.db')
+  const writer = new Database(file)
+  writer.exec('create table note (id text)')
+  const stale = new Database(file, { readonly: true, timeout: 0 })
+  onTestFinished(() => {
+    stale.close()
+    writer.close()
+  })
+  stale.prepare('select id from note').all()
+  const { sql: schema } = reader
+    .prepare("select group_concat(sql, ';') as sql from sqlite_schema where name in ('user', 'session')")
+    .get() as { sql: string }
+  writer.exec(schema)
+  writer.exec('begin exclusive')
+  const lookups = sqliteLookups(toConnection(stale), {
+    sql: sessionSql('sqlite'),
+    retryWhileBusy: createBusyRetry(60_000),
+  })
+  const found = lookups.findSession(ada)
+  setImmediate(() => writer.exec('commit'))
+  expect(await found).toBeNull()
 })
