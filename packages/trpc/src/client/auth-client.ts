@@ -22,8 +22,8 @@ export interface AuthClientOptions {
   /** Called after another user signed in, or this one signed out, and before any listener. */
   readonly onUserChange?: () => void
   /**
-   * On a server, the headers of the page's request. The client sends their cookies to the origin of `baseUrl`
-   * only. Never pass them as a prop to a client component: props are part of the page.
+   * On a server, the headers of the page's request. The client sends their cookies only to URLs below
+   * `baseUrl`. Never pass them as a prop to a client component: props are part of the page.
    */
   readonly headers?: Pick<Headers, 'get'> | undefined
   /**

@@ -1,7 +1,7 @@
 import { AuthError } from '@sallyport/core'
 import type { AuthErrorData } from '@sallyport/core/internal/protocol'
 import { authLink } from '@sallyport/trpc/client'
-import { createTRPCClient, httpLink, type TRPCLink } from '@trpc/client'
+import { createTRPCClient, httpLink, TRPCClientError, type TRPCLink } from '@trpc/client'
 import { observable } from '@trpc/server/observable'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { clientSession } from '../../src/client/client-session.ts'
@@ -289,6 +289,27 @@ test('a call whose resolver hit another guard does not wait for the refresh', as
   const failure = await failureOf(scene.connect('httpLink').peek.query())
   expect(failure).toMatchObject({ data: { auth: { reason: 'TOKEN_EXPIRED', replay: false } } })
   resolve()
+})
+
+test('a call that is rejected a second time waits for new credentials in flight, and is sent again', async () => {
+  const { authClient } = await signedIn()
+  const session = authClient[clientSession]
+  const change = Promise.withResolvers<object>()
+  const data = { auth: { reason: 'TOKEN_INVALID', replay: true } }
+  let sent = 0
+  const link: TRPCLink<AppRouter> = () => () =>
+    observable((observer) => {
+      sent++
+      if (sent === 2) void session.change(() => change.promise)
+      if (sent < 3) observer.error(TRPCClientError.from({ error: { code: -32001, message: '', data } }))
+      else observer.next({ result: { data: 'ok' } })
+      observer.complete()
+    })
+  const call = createTRPCClient<AppRouter>({ links: [authLink(authClient), link] }).me.query()
+  await soon(() => expect(sent).toBe(2))
+  const { userId, sessionId } = session.getState()
+  change.resolve({ userId, sessionId, expiresIn: 900 })
+  expect(await call).toBe('ok')
 })
 
 test('a late rejection of an older JWT is retried with the JWT that has arrived since', async () => {
