@@ -89,7 +89,9 @@ export function sqliteLookups(
   function prepareLookup(): RowStatement<LookupValues> {
     try {
       return prepare()
-    } catch {
+    } catch (error) {
+      // libsql aborts the process if a closed connection is used.
+      if (!/no such (table|column)/.test(String(error))) throw error
       return inReadTransaction(() => {
         // Takes the read lock and reads a changed schema, or throws that the file is busy.
         reader.prepare('select name from sqlite_master').all([])
